@@ -1,6 +1,6 @@
 //! The bare program, from source to file: its text is in this program, so it needs a C compiler and nothing else.
 
-use crate::place::Place;
+use crate::place::BenchFolder;
 use anyhow::{Context, Result, ensure};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Drop for Bare {
 }
 
 /// Compiles it with the system's `cc`.
-pub(crate) fn compile(place: &Place) -> Result<Bare> {
+pub(crate) fn compile(place: &BenchFolder) -> Result<Bare> {
     let bare = Bare(place.bare_program());
     let mut compiler = Command::new("cc")
         .args(["-O2", "-Wall", "-Wextra", "-x", "c", "-", "-o"])

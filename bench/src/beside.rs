@@ -24,7 +24,7 @@ mod windlass;
 
 use crate::arguments::BesideArguments;
 use crate::comparison::Scale;
-use crate::place::Place;
+use crate::place::BenchFolder;
 use anyhow::{Context, Result};
 use contest::{Finding, Who};
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ use table::Table;
 
 /// What the rows need.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
-    place: Place,
+pub(crate) struct RowContext {
+    place: BenchFolder,
     scale: Scale,
     rounds: usize,
     /// Who takes part besides windlass and the bare system calls.
@@ -60,7 +60,7 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    fn events(self) -> &'static [Event] {
+    fn events(self) -> &'static [BenchRow] {
         match self {
             Self::Mcp => EVENTS,
             Self::Codex => servers::EVENTS,
@@ -79,31 +79,31 @@ impl Subject {
 }
 
 /// A row or several that are measured together.
-struct Event {
+struct BenchRow {
     names: &'static [&'static str],
-    measure: fn(&Surroundings) -> Result<Vec<Finding>>,
+    measure: fn(&RowContext) -> Result<Vec<Finding>>,
 }
 
-const EVENTS: &[Event] = &[
-    Event { names: start::NAMES, measure: start::measure },
-    Event { names: quick::NAMES, measure: quick::measure },
-    Event { names: typed::NAMES, measure: typed::measure },
-    Event { names: late::NAMES, measure: late::measure },
-    Event { names: flood::NAMES, measure: flood::measure },
-    Event { names: tokens::NAMES, measure: tokens::measure },
+const EVENTS: &[BenchRow] = &[
+    BenchRow { names: start::NAMES, measure: start::measure },
+    BenchRow { names: quick::NAMES, measure: quick::measure },
+    BenchRow { names: typed::NAMES, measure: typed::measure },
+    BenchRow { names: late::NAMES, measure: late::measure },
+    BenchRow { names: flood::NAMES, measure: flood::measure },
+    BenchRow { names: tokens::NAMES, measure: tokens::measure },
 ];
 
 /// Measures and tells.
 pub(crate) fn measure(subject: Subject, arguments: &BesideArguments) -> Result<()> {
-    let around = Surroundings {
-        place: Place::beside_this_program()?,
+    let around = RowContext {
+        place: BenchFolder::beside_this_program()?,
         scale: arguments.scale(),
         rounds: arguments.rounds(),
         company: arguments.company(),
     };
     let wanted = arguments.only.as_deref().unwrap_or_default();
-    let is_wanted = |event: &&Event| event.names.iter().any(|name| name.contains(wanted));
-    let events: Vec<&Event> = subject.events().iter().filter(is_wanted).collect();
+    let is_wanted = |event: &&BenchRow| event.names.iter().any(|name| name.contains(wanted));
+    let events: Vec<&BenchRow> = subject.events().iter().filter(is_wanted).collect();
     anyhow::ensure!(!events.is_empty(), "no row is named `{wanted}`");
     let mut table = Table::begin(around.rounds, around.scale);
     for event in events {
@@ -116,7 +116,7 @@ pub(crate) fn measure(subject: Subject, arguments: &BesideArguments) -> Result<(
     plot::write(table.findings(), &arguments.plot.clone().unwrap_or_else(|| file("svg")))
 }
 
-impl Surroundings {
+impl RowContext {
     fn with_peers(&self) -> bool {
         self.company == Company::Peers
     }

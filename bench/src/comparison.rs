@@ -1,13 +1,13 @@
 //! What is measured against what, and how good it has to be. The bars are promises: they are not moved to be met.
 
-use crate::order::Order;
+use crate::order::WorkSpec;
 use std::fmt;
 
 /// Two sides doing the same work, and the rows of the table that come of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(crate) reference: Reference,
-    pub(crate) ours: Order,
+    pub(crate) ours: WorkSpec,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -15,9 +15,9 @@ pub(crate) struct Comparison {
 #[derive(Clone, Debug)]
 pub(crate) enum Reference {
     /// The bare program, doing this.
-    Bare(Order),
+    Bare(WorkSpec),
     /// Ours as well, under other circumstances.
-    Ours(Order),
+    Ours(WorkSpec),
     /// Nothing: the bars are absolute.
     Nothing,
 }
@@ -122,8 +122,8 @@ pub(crate) fn all(scale: Scale) -> Vec<Comparison> {
     ]
 }
 
-fn spawn(scale: Scale, io: &str) -> Order {
-    Order::new("spawn").with("io", io).with("count", scale.of(100, 5))
+fn spawn(scale: Scale, io: &str) -> WorkSpec {
+    WorkSpec::new("spawn").with("io", io).with("count", scale.of(100, 5))
 }
 
 fn spawn_on_pipes(scale: Scale) -> Comparison {
@@ -178,7 +178,7 @@ fn flood_through_a_pipe(scale: Scale) -> Comparison {
         unit: "MiB",
         bar: Bar::Most(32.0),
     };
-    let order = Order::new("flood").with("io", "pipe").with("bytes", scale.of(1024 * MIB, MIB));
+    let order = WorkSpec::new("flood").with("io", "pipe").with("bytes", scale.of(1024 * MIB, MIB));
     against_bare(&order, vec![speed, memory])
 }
 
@@ -190,7 +190,7 @@ fn flood_through_a_terminal(scale: Scale) -> Comparison {
         unit: "MB/s",
         bar: Bar::LeastTimes(0.9),
     };
-    let order = Order::new("flood").with("io", "terminal").with("bytes", scale.of(100 * MIB, MIB));
+    let order = WorkSpec::new("flood").with("io", "terminal").with("bytes", scale.of(100 * MIB, MIB));
     against_bare(&order, vec![row])
 }
 
@@ -201,12 +201,12 @@ fn echo(scale: Scale, idle: u64) -> Comparison {
     };
     let row = Row { name, what, figure: "micros", unit: "us", bar: Bar::MostTimes(4.0) };
     let count = scale.of(2000, 20);
-    let order = Order::new("echo").with("io", "terminal").with("count", count).with("idle", idle);
+    let order = WorkSpec::new("echo").with("io", "terminal").with("count", count).with("idle", idle);
     against_bare(&order, vec![row])
 }
 
-fn idle(scale: Scale, io: &str) -> Order {
-    Order::new("idle").with("io", io).with("count", scale.of(1000, 10))
+fn idle(scale: Scale, io: &str) -> WorkSpec {
+    WorkSpec::new("idle").with("io", io).with("count", scale.of(1000, 10))
 }
 
 fn idle_on_pipes(scale: Scale) -> Comparison {
@@ -247,7 +247,7 @@ fn exit(scale: Scale) -> Comparison {
         unit: "us",
         bar: Bar::MostTimes(2.0),
     };
-    against_bare(&Order::new("exit").with("count", scale.of(100, 5)), vec![row])
+    against_bare(&WorkSpec::new("exit").with("count", scale.of(100, 5)), vec![row])
 }
 
 fn settle(scale: Scale, text: &str) -> Comparison {
@@ -256,7 +256,7 @@ fn settle(scale: Scale, text: &str) -> Comparison {
         _ => ("settle-colour", "settled text of a coloured log", 250.0),
     };
     let row = Row { name, what, figure: "mb_per_s", unit: "MB/s", bar: Bar::Least(least) };
-    let order = Order::new("settle").with("text", text).with("bytes", scale.of(64 * MIB, MIB));
+    let order = WorkSpec::new("settle").with("text", text).with("bytes", scale.of(64 * MIB, MIB));
     Comparison { reference: Reference::Nothing, ours: order, rows: vec![row] }
 }
 
@@ -270,7 +270,7 @@ fn tokens(scale: Scale, text: &str) -> Comparison {
         _ => ("tokens-base64", "tokens of base64", 1.3),
     };
     let row = Row { name, what, figure: "mb_per_s", unit: "MB/s", bar: Bar::LeastTimes(least) };
-    let order = Order::new("tokens").with("text", text).with("bytes", scale.of(8 * MIB, MIB / 16));
+    let order = WorkSpec::new("tokens").with("text", text).with("bytes", scale.of(8 * MIB, MIB / 16));
     let reference = Reference::Ours(order.clone().with("by", "tiktoken"));
     Comparison { reference, ours: order.with("by", "ours"), rows: vec![row] }
 }
@@ -295,6 +295,6 @@ fn tokens_of_a_log(scale: Scale) -> Comparison {
     comparison
 }
 
-fn against_bare(order: &Order, rows: Vec<Row>) -> Comparison {
+fn against_bare(order: &WorkSpec, rows: Vec<Row>) -> Comparison {
     Comparison { reference: Reference::Bare(order.clone()), ours: order.clone(), rows }
 }

@@ -20,7 +20,7 @@ use arguments::{Arguments, BenchArguments, Verb};
 use beside::Subject;
 use clap::Parser;
 use comparison::Comparison;
-use place::Place;
+use place::BenchFolder;
 use report::{Circumstances, Report};
 use rounds::Bench;
 
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
 }
 
 fn measure(arguments: &BenchArguments) -> Result<()> {
-    let place = Place::beside_this_program()?;
+    let place = BenchFolder::beside_this_program()?;
     let bare = bare::compile(&place)?;
     let bench = Bench { place: &place, bare: &bare, rounds: arguments.rounds(), workers: arguments.workers };
     let mut report = Report::begin(Circumstances::now(arguments));

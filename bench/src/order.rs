@@ -6,20 +6,20 @@ use std::str::FromStr;
 
 /// A work and its settings.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
+pub(crate) struct WorkSpec {
     pub(crate) work: String,
     settings: Vec<(String, String)>,
 }
 
 /// Reads an order from a command line.
-pub(crate) fn parse(words: &[String]) -> Result<Order> {
+pub(crate) fn parse(words: &[String]) -> Result<WorkSpec> {
     let (work, rest) = words.split_first().context("a work is missing")?;
     let pair = |word: &String| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings: Option<_> = rest.iter().map(pair).collect();
-    Ok(Order { work: work.clone(), settings: settings.context("a setting is name=value")? })
+    Ok(WorkSpec { work: work.clone(), settings: settings.context("a setting is name=value")? })
 }
 
-impl Order {
+impl WorkSpec {
     pub(crate) fn new(work: &str) -> Self {
         Self { work: work.to_owned(), settings: Vec::new() }
     }

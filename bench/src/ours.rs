@@ -10,7 +10,7 @@ mod settle;
 mod spawn;
 mod tokens;
 
-use crate::order::Order;
+use crate::order::WorkSpec;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use windlass_engine::{
@@ -18,7 +18,7 @@ use windlass_engine::{
 };
 
 /// Does the work and prints its figures.
-pub(crate) fn measure(order: &Order) -> Result<()> {
+pub(crate) fn measure(order: &WorkSpec) -> Result<()> {
     match order.work.as_str() {
         "settle" => return settle::measure(order),
         "tokens" => return tokens::measure(order),
@@ -37,7 +37,7 @@ fn runtime(workers: usize) -> Result<tokio::runtime::Runtime> {
     builder.worker_threads(workers.max(1)).enable_all().build().context("building the runtime")
 }
 
-async fn work(order: Order) -> Result<()> {
+async fn work(order: WorkSpec) -> Result<()> {
     let engine = engine(&order)?;
     match order.work.as_str() {
         "spawn" => spawn::measure(&engine, &order).await?,
@@ -52,7 +52,7 @@ async fn work(order: Order) -> Result<()> {
     Ok(())
 }
 
-fn engine(order: &Order) -> Result<Engine> {
+fn engine(order: &WorkSpec) -> Result<Engine> {
     let store = Store::open(Path::new(order.text("state")?), StoreLimits::default())?;
     Ok(Engine::new(EngineOptions { store: Some(store), ..EngineOptions::default() })?)
 }
@@ -63,7 +63,7 @@ fn command<const N: usize>(argv: [&str; N], io: Io) -> CommandSpec {
 }
 
 /// What the order says the command reads and writes.
-fn io(order: &Order, stdin: Stdin) -> Result<Io> {
+fn io(order: &WorkSpec, stdin: Stdin) -> Result<Io> {
     match order.text("io")? {
         "pipe" => Ok(Io::Pipes(stdin)),
         "terminal" => Ok(Io::Terminal(Terminal::default())),

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The bench's folder, and this program itself.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct BenchFolder {
     /// This program, for the rounds that are ours.
     pub(crate) program: PathBuf,
     folder: PathBuf,
     rounds: Temporary,
 }
 
-impl Place {
+impl BenchFolder {
     /// Cargo puts programs into `<build directory>/<profile>/`.
     pub(crate) fn beside_this_program() -> Result<Self> {
         let program = std::env::current_exe().context("finding this program")?;

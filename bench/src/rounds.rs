@@ -3,8 +3,8 @@
 
 use crate::bare::Bare;
 use crate::comparison::{Comparison, Reference, Row};
-use crate::order::Order;
-use crate::place::{self, Place};
+use crate::order::WorkSpec;
+use crate::place::{self, BenchFolder};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 /// What the rounds need.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a BenchFolder,
     pub(crate) bare: &'a Bare,
     pub(crate) rounds: usize,
     pub(crate) workers: usize,
@@ -39,8 +39,8 @@ type Figures = BTreeMap<String, f64>;
 
 #[derive(Clone, Copy)]
 enum Side<'a> {
-    Bare(&'a Order),
-    Ours(&'a Order),
+    Bare(&'a WorkSpec),
+    Ours(&'a WorkSpec),
 }
 
 impl Bench<'_> {
@@ -88,7 +88,7 @@ impl Bench<'_> {
         figures(&String::from_utf8_lossy(&output.stdout))
     }
 
-    fn with_surroundings(&self, order: &Order, state: &Path) -> Order {
+    fn with_surroundings(&self, order: &WorkSpec, state: &Path) -> WorkSpec {
         let order = order.clone().with("workers", self.workers).with("state", state.join("store").display());
         order.with("bare", self.bare.path().display())
     }

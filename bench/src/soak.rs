@@ -9,7 +9,7 @@ mod job;
 mod weight;
 
 use crate::arguments::SoakArguments;
-use crate::place::Place;
+use crate::place::BenchFolder;
 use anyhow::{Context, Result, ensure};
 use client::{Client, Tally};
 use serde_json::json;
@@ -28,7 +28,7 @@ const WARM_UP: u64 = u64::MAX;
 
 /// Runs the load and tells what came of it.
 pub(crate) fn run(arguments: &SoakArguments) -> Result<()> {
-    let place = Place::beside_this_program()?;
+    let place = BenchFolder::beside_this_program()?;
     let server = Server::start(&place)?;
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("seed {seed}, {} clients, {:?}", arguments.clients(), arguments.length());
@@ -82,7 +82,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(place: &Place) -> Result<Self> {
+    fn start(place: &BenchFolder) -> Result<Self> {
         let program = place.program.with_file_name("windlass");
         ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
         let folder = place.state_directory()?;

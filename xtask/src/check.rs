@@ -2,22 +2,22 @@
 
 use anyhow::Result;
 
-use crate::step::{self, Step};
+use crate::step::{self, NamedStep};
 use crate::{command, deny, generated, test, tidy};
 
 /// Runs every check.
 pub(crate) fn run() -> Result<()> {
     step::run_all(&[
-        Step::call("tidy", tidy::run).or("each line above says where and what to change"),
-        Step::cargo("format", &["fmt", "--all", "--check"]).or("run `cargo fmt --all`"),
+        NamedStep::call("tidy", tidy::run).or("each line above says where and what to change"),
+        NamedStep::cargo("format", &["fmt", "--all", "--check"]).or("run `cargo fmt --all`"),
     ])?;
     deny::run()?;
-    step::run_all(&[Step::cargo("clippy", &CLIPPY)
+    step::run_all(&[NamedStep::cargo("clippy", &CLIPPY)
         .or("fix what it names; where it is wrong, use `#[expect(clippy::..., reason = \"...\")]`")])?;
     step::run_all(&[
-        Step::call("generated files", generated::check)
+        NamedStep::call("generated files", generated::check)
             .or("run `cargo xtask generate` and commit what changed"),
-        Step::call("documentation", document).or("fix the links and comments that rustdoc names"),
+        NamedStep::call("documentation", document).or("fix the links and comments that rustdoc names"),
     ])?;
     test::run(&[])?;
     eprintln!("\neverything passes");

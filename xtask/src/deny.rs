@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::step::{self, Step};
+use crate::step::{self, NamedStep};
 use crate::{command, generated};
 
 /// The version whose verdict counts, on every machine the same.
@@ -24,11 +24,11 @@ const FETCH_SECONDS: &str = "60";
 pub(crate) fn run() -> Result<()> {
     let tool = Tool::at_hand()?;
     step::run_all(&[
-        Step::call("licences, bans, sources", || tool.check_graph())
+        NamedStep::call("licences, bans, sources", || tool.check_graph())
             .or("use another crate, or allow it in deny.toml and say there why"),
-        Step::call("licence texts", generated::check_licence_texts)
+        NamedStep::call("licence texts", generated::check_licence_texts)
             .or("run `cargo xtask generate THIRD-PARTY.txt` and commit what changed"),
-        Step::call("advisories", || tool.check_advisories())
+        NamedStep::call("advisories", || tool.check_advisories())
             .or("update the crate that is named: `cargo update -p`"),
     ])
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use self::Origin::{Function, Windlass};
+use self::ContentSource::{Function, Windlass};
 use crate::{command, notice};
 
 /// Every generated file.
@@ -33,18 +33,18 @@ const GENERATED: &[Generated] = &[
 const LICENCE_TEXTS: Generated = Generated { path: "THIRD-PARTY.txt", origin: Function(notice::text) };
 
 /// What the client has of the protocol is what everybody has.
-const APP_SERVER_TS: Origin = Windlass(&["app-server", "generate-ts"]);
+const APP_SERVER_TS: ContentSource = Windlass(&["app-server", "generate-ts"]);
 
 /// A file, and where its content comes from.
 #[derive(Clone, Copy)]
 struct Generated {
     path: &'static str,
-    origin: Origin,
+    origin: ContentSource,
 }
 
 /// Where the content of a file comes from.
 #[derive(Clone, Copy)]
-enum Origin {
+enum ContentSource {
     /// `windlass` prints it when it is given these arguments.
     Windlass(&'static [&'static str]),
     /// A function here puts it together.

@@ -5,13 +5,13 @@ use anyhow::{Result, bail};
 use crate::command;
 
 /// One named thing to do.
-pub(crate) struct Step<'a> {
+pub(crate) struct NamedStep<'a> {
     name: &'a str,
     remedy: &'a str,
     action: Box<dyn Fn() -> Result<()> + 'a>,
 }
 
-impl<'a> Step<'a> {
+impl<'a> NamedStep<'a> {
     /// A step that calls a function.
     pub(crate) fn call(name: &'a str, action: impl Fn() -> Result<()> + 'a) -> Self {
         Self { name, remedy: "", action: Box::new(action) }
@@ -30,7 +30,7 @@ impl<'a> Step<'a> {
 
 /// Runs all of the steps, also after one has failed: they do not depend on each other, and the whole picture is worth
 /// more than the first fault. Groups that do depend on each other are separate calls.
-pub(crate) fn run_all(steps: &[Step<'_>]) -> Result<()> {
+pub(crate) fn run_all(steps: &[NamedStep<'_>]) -> Result<()> {
     let failed: Vec<&str> = steps.iter().filter(|step| !passes(step)).map(|step| step.name).collect();
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
@@ -38,7 +38,7 @@ pub(crate) fn run_all(steps: &[Step<'_>]) -> Result<()> {
     Ok(())
 }
 
-fn passes(step: &Step<'_>) -> bool {
+fn passes(step: &NamedStep<'_>) -> bool {
     eprintln!("\n== {} ==", step.name);
     let Err(error) = (step.action)() else { return true };
     eprintln!("-- {} failed: {error:#}", step.name);
@@ -59,7 +59,7 @@ mod tests {
         let ran = RefCell::new(Vec::new());
         let step = |name, outcome: fn() -> Result<()>| {
             let ran = &ran;
-            Step::call(name, move || {
+            NamedStep::call(name, move || {
                 ran.borrow_mut().push(name);
                 outcome()
             })
@@ -74,6 +74,6 @@ mod tests {
 
     #[test]
     fn no_failure_is_no_error() {
-        run_all(&[Step::call("fine", || Ok(())).or("nothing")]).unwrap();
+        run_all(&[NamedStep::call("fine", || Ok(())).or("nothing")]).unwrap();
     }
 }

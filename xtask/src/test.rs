@@ -6,7 +6,7 @@
 
 use anyhow::Result;
 
-use crate::step::{self, Step};
+use crate::step::{self, NamedStep};
 use crate::{command, hanging, peers};
 
 /// Runs the tests. Arguments go to the test runner and select what runs; doc tests run only when nothing is selected.
@@ -14,13 +14,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     peers::for_tests()?;
     let runner = Runner::at_hand()?;
     // Tests start programs of the workspace, and cargo builds for a test only the programs of its own package.
-    step::run_all(&[Step::cargo("build", &["build", "--workspace", "--bins"])])?;
+    step::run_all(&[NamedStep::cargo("build", &["build", "--workspace", "--bins"])])?;
     let mut steps = Vec::new();
     if arguments.is_empty() {
-        steps.push(Step::cargo("doc tests", &["test", "--workspace", "--doc"]));
+        steps.push(NamedStep::cargo("doc tests", &["test", "--workspace", "--doc"]));
     }
     // Last, so that the run closes with the count of what it tested.
-    let tests = Step::call("tests", || runner.run(arguments));
+    let tests = NamedStep::call("tests", || runner.run(arguments));
     steps.push(tests.or("run one again with `cargo xtask test <part of its name>`"));
     step::run_all(&steps)
 }

@@ -9,11 +9,11 @@ mod crowd;
 mod errand;
 mod solo;
 
-use super::Event;
+use super::BenchRow;
 
-pub(super) const EVENTS: &[Event] = &[
-    Event { names: &solo::FREE, measure: solo::free },
-    Event { names: &solo::SCRIPT, measure: solo::script },
-    Event { names: &solo::CONFINED, measure: solo::confined },
-    Event { names: &crowd::NAMES, measure: crowd::measure },
+pub(super) const EVENTS: &[BenchRow] = &[
+    BenchRow { names: &solo::FREE, measure: solo::free },
+    BenchRow { names: &solo::SCRIPT, measure: solo::script },
+    BenchRow { names: &solo::CONFINED, measure: solo::confined },
+    BenchRow { names: &crowd::NAMES, measure: crowd::measure },
 ];

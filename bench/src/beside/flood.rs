@@ -3,7 +3,7 @@
 
 use super::client::Client;
 use super::contest::{Contender, Finding, Who, figure, hold};
-use super::{Surroundings, codex, windlass};
+use super::{RowContext, codex, windlass};
 use crate::comparison::{Bar, Scale};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) const NAMES: &[&str] = &[
 /// About 78 bytes each.
 const LINES: u64 = 1_500_000;
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let lines = match around.scale {
         Scale::Full => LINES,
         Scale::Tiny => 20_000,
@@ -135,7 +135,7 @@ fn counted(path: &Path) -> Result<(u64, u64)> {
 }
 
 fn flood(
-    around: &Surroundings,
+    around: &RowContext,
     log: &Log,
     row: (&str, [&'static str; 2], &'static str),
 ) -> Result<Vec<Finding>> {

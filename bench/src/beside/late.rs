@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::contest::{Contender, Finding, Who, hold};
-use super::{Surroundings, codex, commander, windlass};
+use super::{RowContext, codex, commander, windlass};
 use crate::comparison::Bar;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) const NAMES: &[&str] = &["mcp-exit"];
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let note = around.folder()?.join("note");
     // Bash's own clock: nothing is started between the time and the end.
     let script = format!("sleep 0.3; echo line; sleep 0.01; echo $EPOCHREALTIME > '{}'", note.display());

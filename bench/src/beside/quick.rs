@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::contest::{Contender, Finding, Who, hold};
-use super::{Surroundings, codex, commander, windlass};
+use super::{RowContext, codex, commander, windlass};
 use crate::comparison::{Bar, Scale};
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(super) const NAMES: &[&str] = &["mcp-true", "mcp-true-16"];
 /// How many are in flight.
 const ABREAST: usize = 16;
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let mut server = windlass::warm(around)?;
     let one = one_at_a_time(around, &mut server)?;
     let many = many_at_once(around, &mut server)?;
@@ -42,7 +42,7 @@ pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
 type Figures = Vec<(Who, crate::rounds::Samples)>;
 
 /// Windlass and the bare call take turns by themselves: some peers are still at work when they have answered.
-fn one_at_a_time(around: &Surroundings, server: &mut Client) -> Result<Figures> {
+fn one_at_a_time(around: &RowContext, server: &mut Client) -> Result<Figures> {
     let times = around.times(40);
     let mut figures = hold(vec![
         Contender { who: Who::Windlass, times, once: Box::new(|| timed(|| windlass::run_true(server))) },
@@ -54,7 +54,7 @@ fn one_at_a_time(around: &Surroundings, server: &mut Client) -> Result<Figures> 
     Ok(figures)
 }
 
-fn peers(around: &Surroundings) -> Result<Figures> {
+fn peers(around: &RowContext) -> Result<Figures> {
     let times = around.times(5);
     let mut codex = codex::connected(&mut codex::app_server(around)?)?;
     let to_codex = move || timed(|| codex::run(&mut codex, "true").map(drop));
@@ -81,7 +81,7 @@ fn bare() -> Result<()> {
     Ok(())
 }
 
-fn many_at_once(around: &Surroundings, server: &mut Client) -> Result<Figures> {
+fn many_at_once(around: &RowContext, server: &mut Client) -> Result<Figures> {
     let times = around.times(1);
     let count = match around.scale {
         Scale::Full => 400,

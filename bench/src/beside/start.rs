@@ -1,7 +1,7 @@
 //! From nothing to the first result, and what the server weighs then.
 
 use super::contest::{Contender, Finding, Who, figure, hold};
-use super::{Surroundings, codex, commander, windlass};
+use super::{RowContext, codex, commander, windlass};
 use crate::comparison::Bar;
 use anyhow::Result;
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ pub(super) const NAMES: &[&str] = &["mcp-start", "mcp-start-memory"];
 /// Weights in MiB, by whom.
 type Weights = RefCell<Vec<(Who, Vec<f64>)>>;
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let weights = Weights::default();
     let times = around.times(1);
     let mut contenders =
@@ -45,7 +45,7 @@ pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
     ])
 }
 
-fn start_windlass(around: &Surroundings, weights: &Weights) -> Result<f64> {
+fn start_windlass(around: &RowContext, weights: &Weights) -> Result<f64> {
     let mut command = windlass::command(around)?;
     let begun = Instant::now();
     let mut client = super::client::Client::mcp(&mut command)?;
@@ -56,7 +56,7 @@ fn start_windlass(around: &Surroundings, weights: &Weights) -> Result<f64> {
     Ok(took.as_secs_f64() * 1e3)
 }
 
-fn start_codex(around: &Surroundings, weights: &Weights) -> Result<f64> {
+fn start_codex(around: &RowContext, weights: &Weights) -> Result<f64> {
     let mut command = codex::app_server(around)?;
     let begun = Instant::now();
     let mut client = codex::connected(&mut command)?;
@@ -66,7 +66,7 @@ fn start_codex(around: &Surroundings, weights: &Weights) -> Result<f64> {
     Ok(took.as_secs_f64() * 1e3)
 }
 
-fn start_commander(around: &Surroundings, weights: &Weights) -> Result<f64> {
+fn start_commander(around: &RowContext, weights: &Weights) -> Result<f64> {
     let mut command = commander::command(around)?;
     let begun = Instant::now();
     let mut client = super::client::Client::mcp(&mut command)?;

@@ -1,6 +1,6 @@
 //! tmux, used as agents use it: `send-keys` to type, `capture-pane` to look.
 
-use super::Surroundings;
+use super::RowContext;
 use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ pub(super) struct Tmux {
 
 impl Tmux {
     /// A pane in which this script runs.
-    pub(super) fn start(around: &Surroundings, script: &str) -> Result<Self> {
+    pub(super) fn start(around: &RowContext, script: &str) -> Result<Self> {
         let tmux = Self { socket: around.folder()?.join("tmux") };
         let size = windlass_engine::Terminal::default().size;
         let (columns, rows) = (size.cols.to_string(), size.rows.to_string());

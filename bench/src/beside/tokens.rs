@@ -5,10 +5,10 @@
 //! tmux has none, but needs a tool to be run with.
 
 use super::client::Client;
-use super::codex::{self, Step};
+use super::codex::{self, CodexStep};
 use super::contest::{Finding, Who, figure};
 use super::tmux::Tmux;
-use super::{Surroundings, windlass};
+use super::{RowContext, windlass};
 use crate::comparison::Bar;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -54,7 +54,7 @@ struct Scene {
 /// The last line of a pane when its program is over.
 const OVER: &str = "it-is-over";
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let folder = around.folder()?;
     let scenes = scenes(&folder)?;
     let mut server = windlass::warm(around)?;
@@ -158,14 +158,14 @@ fn windlass_tokens(server: &mut Client, scene: &Scene) -> Result<f64> {
 }
 
 /// All scenes in one conversation.
-fn codex_tokens(around: &Surroundings, scenes: &[Scene]) -> Result<Vec<f64>> {
+fn codex_tokens(around: &RowContext, scenes: &[Scene]) -> Result<Vec<f64>> {
     if !around.with_peers() {
         return Ok(Vec::new());
     }
     let steps = |scene: &Scene| {
-        let exec = Step::Exec(scene.script.clone());
+        let exec = CodexStep::Exec(scene.script.clone());
         std::iter::once(exec)
-            .chain(scene.typed.map(|(typed, _)| Step::Write(format!("{typed}\r"))))
+            .chain(scene.typed.map(|(typed, _)| CodexStep::Write(format!("{typed}\r"))))
             .collect::<Vec<_>>()
     };
     let results = codex::converse(around, scenes.iter().flat_map(steps).collect())?;
@@ -178,7 +178,7 @@ fn codex_tokens(around: &Surroundings, scenes: &[Scene]) -> Result<Vec<f64>> {
     Ok(scenes.iter().map(tokens).collect())
 }
 
-fn tmux_tokens(around: &Surroundings, scene: &Scene) -> Result<f64> {
+fn tmux_tokens(around: &RowContext, scene: &Scene) -> Result<f64> {
     let tmux = Tmux::start(around, &format!("{}; echo {OVER}; cat", scene.script))?;
     let Some((typed, shown)) = scene.typed else {
         tmux.look_for(OVER, 1)?;

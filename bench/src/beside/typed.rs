@@ -3,7 +3,7 @@
 use super::client::Client;
 use super::contest::{Contender, Finding, Who, figure, hold};
 use super::tmux::Tmux;
-use super::{Surroundings, codex, commander, windlass};
+use super::{RowContext, codex, commander, windlass};
 use crate::comparison::Bar;
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -35,7 +35,7 @@ const PYTHON: Program = Program {
     seen: 1,
 };
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (program, names) in [(CAT, [NAMES[0], NAMES[1]]), (PYTHON, [NAMES[2], NAMES[3]])] {
         let figures = type_into(around, program)?;
@@ -63,7 +63,7 @@ pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn type_into(around: &Surroundings, program: Program) -> Result<Vec<(Who, crate::rounds::Samples)>> {
+fn type_into(around: &RowContext, program: Program) -> Result<Vec<(Who, crate::rounds::Samples)>> {
     let mut server = windlass::warm(around)?;
     let started = server.call("exec_command", &json!({ "cmd": program.command, "tty": true }))?;
     let session = windlass::session(&started)?;
@@ -96,7 +96,7 @@ fn type_to_windlass(server: &mut Client, session: u64, (program, number): (Progr
 }
 
 /// The others, each with the program started.
-fn company(around: &Surroundings, program: Program) -> Result<Vec<Contender<'static>>> {
+fn company(around: &RowContext, program: Program) -> Result<Vec<Contender<'static>>> {
     let mut commander = Client::mcp(&mut commander::command(around)?)?;
     let pid = commander::start(&mut commander, program.command)?;
     let mut number = 0;
@@ -123,10 +123,10 @@ fn company(around: &Surroundings, program: Program) -> Result<Vec<Contender<'sta
 }
 
 /// By the time that Codex itself gives for each call, in milliseconds.
-fn type_to_codex(around: &Surroundings, program: Program) -> Result<Vec<f64>> {
+fn type_to_codex(around: &RowContext, program: Program) -> Result<Vec<f64>> {
     let count = around.times(1).max(3);
-    let typing = (0..count).map(|number| codex::Step::Write(format!("{}\n", (program.line)(number))));
-    let steps = std::iter::once(codex::Step::Exec(program.command.to_owned())).chain(typing).collect();
+    let typing = (0..count).map(|number| codex::CodexStep::Write(format!("{}\n", (program.line)(number))));
+    let steps = std::iter::once(codex::CodexStep::Exec(program.command.to_owned())).chain(typing).collect();
     let results = codex::converse(around, steps)?;
     results.iter().skip(1).map(|result| Ok(codex::wall_seconds(result)? * 1e3)).collect()
 }

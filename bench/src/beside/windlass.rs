@@ -1,6 +1,6 @@
 //! `windlass mcp`, the program that was built beside this one.
 
-use super::Surroundings;
+use super::RowContext;
 use super::client::Client;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Not yet started, with a home and a state directory of its own, as the others have: what somebody's own start-up files
 /// cost is nobody's doing. Bash, so that the same shell runs everywhere.
-pub(super) fn command(around: &Surroundings) -> Result<Command> {
+pub(super) fn command(around: &RowContext) -> Result<Command> {
     let program = around.place.program.with_file_name("windlass");
     ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
     let mut command = Command::new(program);
@@ -22,7 +22,7 @@ pub(super) fn command(around: &Surroundings) -> Result<Command> {
 }
 
 /// A windlass that has done its first command.
-pub(super) fn warm(around: &Surroundings) -> Result<Client> {
+pub(super) fn warm(around: &RowContext) -> Result<Client> {
     let mut client = Client::mcp(&mut command(around)?)?;
     run_true(&mut client)?;
     Ok(client)

@@ -2,7 +2,7 @@
 
 use super::idle::start_idle;
 use super::{command, figure};
-use crate::order::Order;
+use crate::order::WorkSpec;
 use crate::rounds::median;
 use anyhow::{Result, ensure};
 use std::time::Instant;
@@ -13,7 +13,7 @@ const LINE: &[u8] = b"0123456789abcdef\n";
 /// The terminal's echo and cat's answer, each with a carriage return before its newline.
 const ANSWER: &[u8] = b"0123456789abcdef\r\n0123456789abcdef\r\n";
 
-pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
+pub(super) async fn measure(engine: &Engine, order: &WorkSpec) -> Result<()> {
     start_idle(engine, order, order.number("idle")?)?;
     let session = engine.start(command(["/bin/cat"], Io::Terminal(Terminal::default())))?;
     let mut samples = Vec::new();

@@ -2,7 +2,7 @@
 //! nothing is sent that could wake anybody early.
 
 use super::{command, ensure_success, figure};
-use crate::order::Order;
+use crate::order::WorkSpec;
 use crate::rounds::median;
 use anyhow::{Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use windlass_engine::{Engine, Io, Met, Stdin, Until};
 
-pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
+pub(super) async fn measure(engine: &Engine, order: &WorkSpec) -> Result<()> {
     let path = order.text("note")?;
     let note = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
     note.set_len(size_of::<f64>() as u64)?;

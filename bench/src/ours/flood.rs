@@ -3,12 +3,12 @@
 use super::memory::{peak_kib, resident_kib};
 use super::produced::{Newline, Produced};
 use super::{command, ensure_success, figure, io};
-use crate::order::Order;
+use crate::order::WorkSpec;
 use anyhow::Result;
 use std::time::Instant;
 use windlass_engine::{Engine, Stdin};
 
-pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
+pub(super) async fn measure(engine: &Engine, order: &WorkSpec) -> Result<()> {
     let io = io(order, Stdin::Closed)?;
     let newline = if order.text("io")? == "pipe" { Newline::AsIs } else { Newline::Returned };
     let produced = Produced { bytes: order.number("bytes")?, newline };

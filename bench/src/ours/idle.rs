@@ -2,12 +2,12 @@
 
 use super::memory::{resident_kib, threads};
 use super::{command, figure, io};
-use crate::order::Order;
+use crate::order::WorkSpec;
 use anyhow::{Result, ensure};
 use std::time::Instant;
 use windlass_engine::{Engine, Session, Stdin};
 
-pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
+pub(super) async fn measure(engine: &Engine, order: &WorkSpec) -> Result<()> {
     warm_up(engine, order).await?;
     let count: u32 = order.number("count")?;
     let (memory, thread_count) = (resident_kib()?, threads()?);
@@ -23,14 +23,14 @@ pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
 }
 
 /// What the first session of an engine costs, all later ones share.
-async fn warm_up(engine: &Engine, order: &Order) -> Result<()> {
+async fn warm_up(engine: &Engine, order: &WorkSpec) -> Result<()> {
     let session = engine.start(command(["/bin/true"], io(order, Stdin::Closed)?))?;
     session.exited().await?;
     Ok(())
 }
 
 /// `cat` with nobody who types.
-pub(super) fn start_idle(engine: &Engine, order: &Order, count: u32) -> Result<Vec<Session>> {
+pub(super) fn start_idle(engine: &Engine, order: &WorkSpec, count: u32) -> Result<Vec<Session>> {
     let spec = command(["/bin/cat"], io(order, Stdin::Open)?);
     (0..count).map(|_| Ok(engine.start(spec.clone())?)).collect()
 }

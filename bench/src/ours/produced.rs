@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use std::ops::Range;
-use windlass_engine::{Journal, Piece};
+use windlass_engine::{Journal, JournalPiece};
 use windlass_output::{Offset, Span};
 
 /// The producer's output as it arrives.
@@ -46,8 +46,8 @@ impl Produced {
             let reading = journal.read(Span::new(next, account.end), 1 << 20);
             for piece in reading.pieces {
                 match piece {
-                    Piece::Bytes { span, bytes, .. } => self.ensure_right(span.from(), &bytes)?,
-                    Piece::Dropped { span } => dropped += span.len(),
+                    JournalPiece::Bytes { span, bytes, .. } => self.ensure_right(span.from(), &bytes)?,
+                    JournalPiece::Dropped { span } => dropped += span.len(),
                     other => anyhow::bail!("unexpected in the journal: {other:?}"),
                 }
             }

@@ -1,7 +1,7 @@
 //! How fast printed bytes become settled text. No peer: the bar is a speed that no terminal reaches.
 
 use super::figure;
-use crate::order::Order;
+use crate::order::WorkSpec;
 use anyhow::{Result, bail, ensure};
 use std::fmt::Write;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use windlass_output::{Offset, Settler, View};
 /// What a session reads at a time.
 const CHUNK: usize = 64 * 1024;
 
-pub(super) fn measure(order: &Order) -> Result<()> {
+pub(super) fn measure(order: &WorkSpec) -> Result<()> {
     let style = match order.text("text")? {
         "plain" => Style::Plain,
         "colour" => Style::Colour,

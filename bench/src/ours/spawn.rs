@@ -2,13 +2,13 @@
 //! are all in it.
 
 use super::{command, ensure_success, figure, io};
-use crate::order::Order;
+use crate::order::WorkSpec;
 use crate::rounds::median;
 use anyhow::Result;
 use std::time::Instant;
 use windlass_engine::{Engine, Stdin};
 
-pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
+pub(super) async fn measure(engine: &Engine, order: &WorkSpec) -> Result<()> {
     let ballast = ballast(order.number("ballast").unwrap_or(0));
     let spec = command(["/bin/true"], io(order, Stdin::Closed)?);
     let mut samples = Vec::new();

@@ -2,7 +2,7 @@
 //! `tiktoken` crate, which the program does not contain. Both must come to the same count.
 
 use super::{figure, memory};
-use crate::order::Order;
+use crate::order::WorkSpec;
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use windlass_output::Tokenizer;
 /// A text is counted this often; the best counts, as with any work that is all processor.
 const TIMES: usize = 5;
 
-pub(super) fn measure(order: &Order) -> Result<()> {
+pub(super) fn measure(order: &WorkSpec) -> Result<()> {
     let text = text(order.text("text")?, order.number("bytes")?)?;
     let count: fn(&str) -> Result<u64> = match order.text("by")? {
         "ours" => ours,

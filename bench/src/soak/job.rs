@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use windlass_testkit::base64;
 use windlass_testkit::bytes::Noise;
-use windlass_testkit::wire::Refusal;
+use windlass_testkit::wire::ServerError;
 
 /// A request, the messages that follow it at once, and the judgement.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl Job {
     }
 
     /// Whether the answer is what had to come.
-    pub(super) fn judge(&self, answer: &Result<Value, Refusal>) -> Result<()> {
+    pub(super) fn judge(&self, answer: &Result<Value, ServerError>) -> Result<()> {
         let result = match (answer, &self.expected) {
             (Err(refusal), Expected::CannotStart) => {
                 ensure!(refusal.code == -32603, "{refusal}");

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use windlass_tools::{Answer, Approved, Detail, Execution, Person, Question};
+use windlass_tools::{UserReplyFuture, Approved, Detail, Execution, Person, Question};
 
 use crate::thread::ThreadId;
 
@@ -15,7 +15,7 @@ use crate::thread::ThreadId;
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Somebody who can be asked.
-pub trait Attendant: Send + Sync {
+pub trait UserPrompter: Send + Sync {
     /// Whether something may be done.
     fn approve(&self, asked: Approval) -> Waited<'_, Decision>;
 
@@ -100,7 +100,7 @@ pub struct UserAnswer {
 
 /// The person, as tools that run commands see them.
 pub(crate) struct AtTheTools {
-    pub(crate) attendant: Arc<dyn Attendant>,
+    pub(crate) attendant: Arc<dyn UserPrompter>,
     pub(crate) agent: ThreadId,
     pub(crate) approved: Arc<ApprovedForGood>,
 }
@@ -113,7 +113,7 @@ impl ApprovedForGood {
     /// Asks, unless the person answered for good. What could not be shown whole is never approved for good.
     pub(crate) async fn ask(
         &self,
-        attendant: &dyn Attendant,
+        attendant: &dyn UserPrompter,
         agent: &ThreadId,
         (execution, details): (Execution, Vec<Detail>),
     ) -> Decision {
@@ -138,7 +138,7 @@ impl ApprovedForGood {
 }
 
 impl Person for AtTheTools {
-    fn ask(&self, question: Question) -> Answer<'_> {
+    fn ask(&self, question: Question) -> UserReplyFuture<'_> {
         self.attendant.secret(question)
     }
 

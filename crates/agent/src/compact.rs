@@ -3,7 +3,7 @@
 
 use windlass_model::{Item, Role};
 
-use crate::history::{Entry, Origin};
+use crate::history::{HistoryEntry, ItemOrigin};
 
 /// The most of the user's words that is kept, in tokens; the newest first.
 const MOST_WORDS: u64 = 20_000;
@@ -20,20 +20,20 @@ const INTRODUCTION: &str = "The conversation so far was replaced by this summary
     messages are kept above it. Go on from here; do not repeat what is done.";
 
 /// The conversation that takes the place of this one.
-pub(crate) fn replacement(old: &[Entry], summary: &str) -> Vec<Entry> {
-    let context = old.iter().filter(|entry| entry.origin == Origin::Context).cloned();
-    let mut new: Vec<Entry> = context.collect();
+pub(crate) fn replacement(old: &[HistoryEntry], summary: &str) -> Vec<HistoryEntry> {
+    let context = old.iter().filter(|entry| entry.origin == ItemOrigin::Context).cloned();
+    let mut new: Vec<HistoryEntry> = context.collect();
     new.extend(own_words(old));
     let text = format!("{INTRODUCTION}\n\n<summary>\n{}\n</summary>", summary.trim());
-    new.push(Entry { origin: Origin::Summary, item: Item::user(text) });
+    new.push(HistoryEntry { origin: ItemOrigin::Summary, item: Item::user(text) });
     new
 }
 
 /// The user's own messages, in their order: the newest that fit, and of the one that does not fit its beginning and end.
-fn own_words(old: &[Entry]) -> Vec<Entry> {
+fn own_words(old: &[HistoryEntry]) -> Vec<HistoryEntry> {
     let mut left = MOST_WORDS;
     let mut kept = Vec::new();
-    for entry in old.iter().rev().filter(|entry| entry.origin == Origin::User) {
+    for entry in old.iter().rev().filter(|entry| entry.origin == ItemOrigin::User) {
         if entry.estimate() <= left {
             left -= entry.estimate();
             kept.push(entry.clone());
@@ -41,7 +41,7 @@ fn own_words(old: &[Entry]) -> Vec<Entry> {
         }
         let words = entry.item.words_of(Role::User).unwrap_or_default();
         if left > 0 {
-            kept.push(Entry::user(Item::user(middle_cut(&words, left as usize * 4))));
+            kept.push(HistoryEntry::user(Item::user(middle_cut(&words, left as usize * 4))));
         }
         break;
     }
@@ -64,22 +64,22 @@ pub(crate) fn middle_cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn entry(origin: Origin, text: &str) -> Entry {
-        Entry { origin, item: Item::user(text) }
+    fn entry(origin: ItemOrigin, text: &str) -> HistoryEntry {
+        HistoryEntry { origin, item: Item::user(text) }
     }
 
-    fn texts(entries: &[Entry]) -> Vec<String> {
+    fn texts(entries: &[HistoryEntry]) -> Vec<String> {
         entries.iter().filter_map(|entry| entry.item.words_of(Role::User)).collect()
     }
 
     #[test]
     fn what_was_set_up_and_what_the_user_said_survives() {
         let old = [
-            entry(Origin::Context, "rules"),
-            entry(Origin::User, "please do it"),
-            entry(Origin::Notice, "a session ended"),
-            entry(Origin::Tool, "output"),
-            entry(Origin::User, "and quickly"),
+            entry(ItemOrigin::Context, "rules"),
+            entry(ItemOrigin::User, "please do it"),
+            entry(ItemOrigin::Notice, "a session ended"),
+            entry(ItemOrigin::Tool, "output"),
+            entry(ItemOrigin::User, "and quickly"),
         ];
         let new = texts(&replacement(&old, "half done\n"));
         assert_eq!(new[..3], ["rules", "please do it", "and quickly"]);
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn a_second_summary_takes_the_place_of_the_first() {
-        let old = [entry(Origin::User, "task"), entry(Origin::Summary, "first")];
+        let old = [entry(ItemOrigin::User, "task"), entry(ItemOrigin::Summary, "first")];
         assert_eq!(texts(&replacement(&old, "second")).len(), 2);
     }
 
     #[test]
     fn of_too_many_words_the_newest_are_kept_and_one_is_cut_in_the_middle() {
         let long = format!("BEGIN{}END", "x".repeat(MOST_WORDS as usize * 4));
-        let old = [entry(Origin::User, "lost"), entry(Origin::User, &long), entry(Origin::User, "newest")];
+        let old = [entry(ItemOrigin::User, "lost"), entry(ItemOrigin::User, &long), entry(ItemOrigin::User, "newest")];
         let new = texts(&replacement(&old, "s"));
         assert_eq!(new.len(), 3);
         assert!(new[0].starts_with("BEGIN") && new[0].ends_with("END") && new[0].contains("left out"));

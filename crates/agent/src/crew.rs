@@ -10,16 +10,16 @@ use windlass_foreign::Servers;
 use windlass_script::CellSpawner;
 use windlass_tools::{HelperProgram, Policy, Toolbox};
 
-use crate::attendant::Attendant;
-use crate::event::Event;
-use crate::history::Entry;
+use crate::attendant::UserPrompter;
+use crate::event::AgentEvent;
+use crate::history::HistoryEntry;
 use crate::record::Threads;
-use crate::speaker::Speaker;
+use crate::speaker::ModelClient;
 
 /// What a team is made of. Everything in it is decided by whoever starts it.
-pub struct Crew {
+pub struct AgentDeps {
     /// Whom agents ask.
-    pub speaker: Arc<dyn Speaker>,
+    pub speaker: Arc<dyn ModelClient>,
     /// Makes the tools that run commands, one box for each agent, over one engine.
     pub toolbox: Box<dyn Fn() -> Toolbox + Send + Sync>,
     /// Other programs whose tools the agents may use; they are up when a team is started.
@@ -29,24 +29,24 @@ pub struct Crew {
     /// The wall clock, for names and dates.
     pub clock: fn() -> SystemTime,
     /// Who can be asked.
-    pub attendant: Option<Arc<dyn Attendant>>,
+    pub attendant: Option<Arc<dyn UserPrompter>>,
     /// Where everything is told.
-    pub events: mpsc::Sender<Event>,
+    pub events: mpsc::Sender<AgentEvent>,
     /// Starts the processes that scripts run in. Without it they run in this one.
     pub cells: Option<Arc<dyn CellSpawner>>,
     /// How agents work.
-    pub manners: Manners,
+    pub manners: AgentConfig,
 }
 
 /// How agents work.
 #[derive(Clone, Debug)]
-pub struct Manners {
+pub struct AgentConfig {
     /// The model, unless somebody says otherwise.
-    pub voice: Voice,
+    pub voice: ModelParams,
     /// Where they work. Absolute.
     pub directory: PathBuf,
     /// What every conversation begins with.
-    pub context: Vec<Entry>,
+    pub context: Vec<HistoryEntry>,
     /// From how many tokens on a conversation is made shorter.
     pub compact_at: Option<u64>,
     /// What the model is asked for a summary with, if not the usual.
@@ -87,7 +87,7 @@ pub struct Manners {
 
 /// With which model an agent speaks, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Voice {
+pub struct ModelParams {
     /// The model's name.
     pub model: String,
     /// How hard it thinks.

@@ -12,7 +12,7 @@ use crate::thread::ThreadId;
 
 /// Something happened to an agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct AgentEvent {
     /// Which one.
     pub agent: ThreadId,
     /// What.
@@ -128,7 +128,7 @@ pub enum EventKind {
     /// The provider searched the web.
     WebSearch(Value),
     /// The plan has changed.
-    Plan(Vec<Step>),
+    Plan(Vec<PlanStep>),
     /// Something worth knowing that ends nothing: a retry, a fault in a configuration.
     Warning(String),
     /// The conversation was made shorter.
@@ -201,7 +201,7 @@ pub struct FileChange {
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct PlanStep {
     /// What is to be done.
     pub text: String,
     /// How far it is.
@@ -224,21 +224,21 @@ pub enum StepState {
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     agent: ThreadId,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<AgentEvent>,
 }
 
 impl Reporter {
-    pub(crate) fn new(agent: ThreadId, events: mpsc::Sender<Event>) -> Self {
+    pub(crate) fn new(agent: ThreadId, events: mpsc::Sender<AgentEvent>) -> Self {
         Self { agent, events }
     }
 
     pub(crate) async fn tell(&self, kind: EventKind) {
         // Nobody listens any more when the program is about to end.
-        let _ = self.events.send(Event { agent: self.agent.clone(), kind }).await;
+        let _ = self.events.send(AgentEvent { agent: self.agent.clone(), kind }).await;
     }
 
     /// For places that cannot wait: what does not fit now is left out, so only for what is told again later.
     pub(crate) fn tell_if_room(&self, kind: EventKind) {
-        let _ = self.events.try_send(Event { agent: self.agent.clone(), kind });
+        let _ = self.events.try_send(AgentEvent { agent: self.agent.clone(), kind });
     }
 }

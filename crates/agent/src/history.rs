@@ -2,20 +2,20 @@
 
 use std::collections::VecDeque;
 
-use windlass_model::{Call, CallId, Content, Item, Part, Role};
+use windlass_model::{Call, CallId, Content, Item, ContentPart, Role};
 
 /// An item, and where it came from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct HistoryEntry {
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ItemOrigin,
     /// What it says.
     pub item: Item,
 }
 
 /// Where an item came from. What the user said himself survives everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ItemOrigin {
     /// Instructions and surroundings, told at the beginning.
     Context,
     /// The user's own words.
@@ -30,7 +30,7 @@ pub enum Origin {
     Summary,
 }
 
-impl Origin {
+impl ItemOrigin {
     const NAMES: [(Self, &'static str); 6] = [
         (Self::Context, "context"),
         (Self::User, "user"),
@@ -50,15 +50,15 @@ impl Origin {
     }
 }
 
-impl Entry {
+impl HistoryEntry {
     /// The user's words.
     pub fn user(item: Item) -> Self {
-        Self { origin: Origin::User, item }
+        Self { origin: ItemOrigin::User, item }
     }
 
     /// Words of the program's.
     pub fn notice(text: impl Into<String>) -> Self {
-        Self { origin: Origin::Notice, item: Item::user(text) }
+        Self { origin: ItemOrigin::Notice, item: Item::user(text) }
     }
 
     /// About how many tokens it takes: four bytes each.
@@ -70,24 +70,24 @@ impl Entry {
 /// A conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
 }
 
 impl History {
     /// A conversation that was read from a file: calls without an answer get one, answers without a call are dropped.
-    pub(crate) fn restored(entries: Vec<Entry>) -> Self {
+    pub(crate) fn restored(entries: Vec<HistoryEntry>) -> Self {
         Self { entries: paired(entries) }
     }
 
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub(crate) fn push(&mut self, entry: HistoryEntry) {
         self.entries.push(entry);
     }
 
-    pub(crate) fn replace(&mut self, entries: Vec<Entry>) {
+    pub(crate) fn replace(&mut self, entries: Vec<HistoryEntry>) {
         self.entries = entries;
     }
 
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[HistoryEntry] {
         &self.entries
     }
 
@@ -96,10 +96,10 @@ impl History {
     }
 
     /// What a sub-agent is told of this conversation: words, without tools and thoughts.
-    pub(crate) fn words(&self) -> Vec<Entry> {
-        let told = |entry: &&Entry| {
+    pub(crate) fn words(&self) -> Vec<HistoryEntry> {
+        let told = |entry: &&HistoryEntry| {
             let is_message = matches!(entry.item.content(), Content::Message { .. });
-            is_message && entry.origin != Origin::Context
+            is_message && entry.origin != ItemOrigin::Context
         };
         self.entries.iter().filter(told).cloned().collect()
     }
@@ -109,7 +109,7 @@ impl History {
 const ABORTED: &str = "aborted";
 
 /// Every call directly followed, in order, by exactly one answer of its own answer's group.
-fn paired(entries: Vec<Entry>) -> Vec<Entry> {
+fn paired(entries: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
     let mut kept = Vec::with_capacity(entries.len());
     let mut open: VecDeque<Call> = VecDeque::new();
     for entry in entries {
@@ -133,8 +133,8 @@ fn close(open: &mut VecDeque<Call>, id: &CallId) -> bool {
     place.map(|place| open.remove(place)).is_some()
 }
 
-fn aborted(call: &Call) -> Entry {
-    Entry { origin: Origin::Tool, item: Item::output(call, vec![Part::Text(ABORTED.into())]) }
+fn aborted(call: &Call) -> HistoryEntry {
+    HistoryEntry { origin: ItemOrigin::Tool, item: Item::output(call, vec![ContentPart::Text(ABORTED.into())]) }
 }
 
 #[cfg(test)]
@@ -153,16 +153,16 @@ mod tests {
         let entry = |word: &str| {
             let item = match word.split_at(1) {
                 ("c", id) => Item::call(call(id)),
-                ("o", id) => Item::output(&call(id), vec![Part::Text("out".into())]),
+                ("o", id) => Item::output(&call(id), vec![ContentPart::Text("out".into())]),
                 ("u", _) => Item::user("words"),
-                _ => Item::message(Role::Assistant, vec![Part::Text("words".into())]),
+                _ => Item::message(Role::Assistant, vec![ContentPart::Text("words".into())]),
             };
-            Entry { origin: Origin::Model, item }
+            HistoryEntry { origin: ItemOrigin::Model, item }
         };
         let restored = History::restored(given.split_whitespace().map(entry).collect());
-        let word = |entry: &Entry| match entry.item.content() {
+        let word = |entry: &HistoryEntry| match entry.item.content() {
             Content::Call(call) => format!("c{}", call.id),
-            Content::Output { call, parts } if parts == &[Part::Text(ABORTED.into())] => format!("x{call}"),
+            Content::Output { call, parts } if parts == &[ContentPart::Text(ABORTED.into())] => format!("x{call}"),
             Content::Output { call, .. } => format!("o{call}"),
             Content::Message { role: Role::User, .. } => "u".into(),
             _ => "a".into(),
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn every_origin_has_a_name_of_its_own() {
-        for (origin, name) in Origin::NAMES {
-            assert_eq!((origin.name(), Origin::named(name)), (name, Some(origin)));
+        for (origin, name) in ItemOrigin::NAMES {
+            assert_eq!((origin.name(), ItemOrigin::named(name)), (name, Some(origin)));
         }
     }
 }

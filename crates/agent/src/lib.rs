@@ -25,13 +25,13 @@ mod tools;
 mod turn;
 mod worker;
 
-pub use attendant::{Approval, Attendant, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
-pub use crew::{ApprovalMode, Background, Crew, Manners, Role, TeamLimits, Voice};
-pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
-pub use history::{Entry, Origin};
+pub use attendant::{Approval, UserPrompter, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
+pub use crew::{ApprovalMode, Background, AgentDeps, AgentConfig, Role, TeamLimits, ModelParams};
+pub use event::{CallNote, CommandNote, CommandOutcome, AgentEvent, EventKind, FileChange, PlanStep, StepState};
+pub use history::{HistoryEntry, ItemOrigin};
 pub use patching::run_patch_helper;
 pub use record::{Holder, RecordError, Thread, ThreadFacts, Threads};
-pub use speaker::{Asked, Speaker, Speech, Spoken};
+pub use speaker::{ResponseFuture, ModelClient, ResponseStream, Spoken};
 pub use team::{Beginning, Status, Team};
 pub use thread::ThreadId;
 /// What it takes to run scripts in processes of their own.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::compact::middle_cut;
-use crate::history::Entry;
+use crate::history::HistoryEntry;
 
 /// The most notices between two boundaries.
 const MOST: usize = 32;
@@ -45,13 +45,13 @@ impl Notices {
     }
 
     /// Those that were not heard yet, as one message.
-    pub(crate) fn take(&self) -> Option<Entry> {
+    pub(crate) fn take(&self) -> Option<HistoryEntry> {
         let Waiting { mut texts, left_out } = std::mem::take(&mut *self.lock());
         if left_out > 0 {
             texts.push(format!("[{left_out} more notices were left out]"));
         }
         let text = || format!("<script_notification>\n{}\n</script_notification>", texts.join("\n"));
-        (!texts.is_empty()).then(|| Entry::notice(text()))
+        (!texts.is_empty()).then(|| HistoryEntry::notice(text()))
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_patch::{Change, Directory, Kind, Patch, Refusal, VerifyError};
-use windlass_tools::{ConfinedReply, HelperProgram, Reach, Toolbox, path_from_json, path_to_json};
+use windlass_patch::{Change, Directory, Kind, Patch, WriteDenied, VerifyError};
+use windlass_tools::{ConfinedReply, HelperProgram, PathAccess, Toolbox, path_from_json, path_to_json};
 
 use crate::event::FileChange;
 
@@ -37,12 +37,12 @@ pub(crate) enum Patched {
 
 impl PatchTask {
     /// Verifies and applies it here. Blocks.
-    pub(crate) fn carry_out(&self, reach: &Reach) -> Patched {
+    pub(crate) fn carry_out(&self, reach: &PathAccess) -> Patched {
         let patch = match Patch::parse(&self.text) {
             Ok(patch) => patch,
             Err(error) => return Patched::Misfit { text: error.to_string() },
         };
-        let refusal = if reach.is_read_only() { Refusal::ReadOnly } else { Refusal::OutsideProject };
+        let refusal = if reach.is_read_only() { WriteDenied::ReadOnly } else { WriteDenied::OutsideProject };
         let may_write =
             |path: &Path| reach.may_write(path) || self.approved.iter().any(|place| place == path);
         let may_read = |path: &Path| reach.may_read(path);
@@ -61,7 +61,7 @@ impl PatchTask {
     /// Has a copy of this program do it, confined by what enforces the reach. Blocks.
     pub(crate) fn carry_out_confined(
         &self,
-        reach: &Reach,
+        reach: &PathAccess,
         toolbox: &Toolbox,
         helper: &HelperProgram,
     ) -> Result<Patched, String> {
@@ -72,7 +72,7 @@ impl PatchTask {
         Ok(patched.with_denials(&denials))
     }
 
-    fn to_json(&self, reach: &Reach) -> Value {
+    fn to_json(&self, reach: &PathAccess) -> Value {
         json!({
             "patch": self.text,
             "directory": path_to_json(&self.directory),
@@ -81,13 +81,13 @@ impl PatchTask {
         })
     }
 
-    fn from_json(value: &Value) -> Option<(Self, Reach)> {
+    fn from_json(value: &Value) -> Option<(Self, PathAccess)> {
         let task = Self {
             text: value["patch"].as_str()?.to_owned(),
             directory: path_from_json(&value["directory"])?,
             approved: paths_from_json(&value["approved"])?,
         };
-        Some((task, Reach::from_json(value.get("reach")?)?))
+        Some((task, PathAccess::from_json(value.get("reach")?)?))
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
     fn a_task_and_what_became_of_it_are_the_same_in_another_process() {
         let task =
             PatchTask { text: "*** Begin".into(), directory: "/w".into(), approved: vec!["/x".into()] };
-        let reach = Reach::from_json(&Value::Null).expect("null is everything");
+        let reach = PathAccess::from_json(&Value::Null).expect("null is everything");
         let (other, _) = PatchTask::from_json(&task.to_json(&reach)).expect("it is a task");
         assert_eq!((other.text, other.directory, other.approved), (task.text, task.directory, task.approved));
         let change = FileChange { path: "/w/a".into(), kind: "update", added: 2, removed: 1 };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use windlass_model::{Item, Usage};
 
-use crate::history::{Entry, Origin};
+use crate::history::{HistoryEntry, ItemOrigin};
 use crate::thread::ThreadId;
 
 /// The version of the format; a newer one is refused by name.
@@ -81,7 +81,7 @@ enum Line<'a> {
 /// A line as it is read: its type, and whichever fields that type has.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Found<'a> {
+struct RecordLine<'a> {
     #[serde(rename = "type")]
     kind: String,
     version: u32,
@@ -102,7 +102,7 @@ pub struct Thread {
     /// What it is.
     pub facts: ThreadFacts,
     /// What was said.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HistoryEntry>,
     /// What it cost so far.
     pub usage: Usage,
     /// How full the model's window was at last, in tokens.
@@ -296,12 +296,12 @@ impl Record {
         }
     }
 
-    pub(crate) fn item(&mut self, entry: &Entry) -> Result<(), RecordError> {
+    pub(crate) fn item(&mut self, entry: &HistoryEntry) -> Result<(), RecordError> {
         let text = item_line(entry);
         self.append(&text)
     }
 
-    pub(crate) fn compacted(&mut self, entries: &[Entry]) -> Result<(), RecordError> {
+    pub(crate) fn compacted(&mut self, entries: &[HistoryEntry]) -> Result<(), RecordError> {
         // All of it in one piece: a conversation that is half replaced would be no conversation.
         let mut text = line_text(&Line::Compacted { items: entries.len() });
         entries.iter().for_each(|entry| text += &item_line(entry));
@@ -343,14 +343,14 @@ fn line_text(line: &Line<'_>) -> String {
 }
 
 /// The item's own bytes stand in the line, so that they are the same when they are read again.
-fn item_line(entry: &Entry) -> String {
+fn item_line(entry: &HistoryEntry) -> String {
     let one_line = entry.item.json().replace(['\n', '\r'], " ");
     format!("{{\"type\":\"item\",\"origin\":\"{}\",\"item\":{one_line}}}\n", entry.origin.name())
 }
 
 fn first(path: &Path, line: &str) -> Result<ThreadFacts, RecordError> {
     let no_thread = || RecordError::NoThread { path: path.to_owned() };
-    let found: Found<'_> = serde_json::from_str(line).map_err(|_| no_thread())?;
+    let found: RecordLine<'_> = serde_json::from_str(line).map_err(|_| no_thread())?;
     match found.version {
         _ if found.kind != "thread" => Err(no_thread()),
         version if version > VERSION => Err(RecordError::Newer { path: path.to_owned(), version }),
@@ -361,10 +361,10 @@ fn first(path: &Path, line: &str) -> Result<ThreadFacts, RecordError> {
 fn read(path: &Path, text: &str) -> Result<Thread, RecordError> {
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let facts = first(path, lines.next().unwrap_or_default())?;
-    let mut reading = Reading { thread: Thread { facts, ..Thread::default() }, replacement: None };
+    let mut reading = ThreadReader { thread: Thread { facts, ..Thread::default() }, replacement: None };
     for line in lines {
         // A line that means nothing, say of a later version, is no reason to lose the others.
-        if let Ok(found) = serde_json::from_str::<Found<'_>>(line) {
+        if let Ok(found) = serde_json::from_str::<RecordLine<'_>>(line) {
             reading.take(&found);
         }
     }
@@ -372,19 +372,19 @@ fn read(path: &Path, text: &str) -> Result<Thread, RecordError> {
 }
 
 /// A thread, read so far.
-struct Reading {
+struct ThreadReader {
     thread: Thread,
     /// What takes the conversation's place, and how many entries it must have: until it is whole, the old one holds.
-    replacement: Option<(usize, Vec<Entry>)>,
+    replacement: Option<(usize, Vec<HistoryEntry>)>,
 }
 
-impl Reading {
-    fn take(&mut self, found: &Found<'_>) {
+impl ThreadReader {
+    fn take(&mut self, found: &RecordLine<'_>) {
         match found.kind.as_str() {
             "item" => self.item(found),
             "compacted" => self.replacement = Some((found.items, Vec::new())),
             "usage" => {
-                let Found { input, cached, cache_written, output, reasoning, .. } = *found;
+                let RecordLine { input, cached, cache_written, output, reasoning, .. } = *found;
                 let usage = Usage { input, cached, cache_written, output, reasoning };
                 self.thread.filled = usage.total();
                 self.thread.usage = self.thread.usage.and(usage);
@@ -393,16 +393,16 @@ impl Reading {
         }
     }
 
-    fn item(&mut self, found: &Found<'_>) {
+    fn item(&mut self, found: &RecordLine<'_>) {
         let Some(Ok(item)) = found.item.map(|item| Item::from_json(item.get())) else { return };
-        let entry = Entry { origin: Origin::named(&found.origin).unwrap_or(Origin::Notice), item };
+        let entry = HistoryEntry { origin: ItemOrigin::named(&found.origin).unwrap_or(ItemOrigin::Notice), item };
         let Some((wanted, entries)) = &mut self.replacement else {
             self.thread.filled += entry.estimate();
             return self.thread.entries.push(entry);
         };
         entries.push(entry);
         if entries.len() >= *wanted {
-            self.thread.filled = entries.iter().map(Entry::estimate).sum();
+            self.thread.filled = entries.iter().map(HistoryEntry::estimate).sum();
             self.thread.entries = std::mem::take(entries);
             self.replacement = None;
         }
@@ -419,8 +419,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(text: &str) -> Entry {
-        Entry::user(Item::user(text))
+    fn entry(text: &str) -> HistoryEntry {
+        HistoryEntry::user(Item::user(text))
     }
 
     fn words(thread: &Thread) -> Vec<String> {
@@ -441,7 +441,7 @@ mod tests {
         let (threads, id, mut record) = begun(&scratch);
         let raw = r#"{"type":"reasoning", "encrypted_content":"é\u0001=","n":1.50,"summary":[]}"#;
         record.item(&entry("one")).unwrap();
-        record.item(&Entry { origin: Origin::Model, item: Item::from_json(raw).unwrap() }).unwrap();
+        record.item(&HistoryEntry { origin: ItemOrigin::Model, item: Item::from_json(raw).unwrap() }).unwrap();
         record.usage(Usage { input: 10, output: 5, ..Usage::default() }).unwrap();
         record.turn("completed", None).unwrap();
         let thread = threads.load(&id).unwrap();

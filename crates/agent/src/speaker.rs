@@ -3,33 +3,33 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use windlass_model::{Answer, Client, Event, Failure, Request};
+use windlass_model::{StreamedResponse, Client, ResponseEvent, Failure, Request};
 
 /// What an answer is waited for with.
-pub type Asked<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Speech>, Failure>> + Send + 'a>>;
+pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn ResponseStream>, Failure>> + Send + 'a>>;
 /// What the next piece of an answer is waited for with.
-pub type Spoken<'a> = Pin<Box<dyn Future<Output = Result<Option<Event>, Failure>> + Send + 'a>>;
+pub type Spoken<'a> = Pin<Box<dyn Future<Output = Result<Option<ResponseEvent>, Failure>> + Send + 'a>>;
 
 /// Answers questions. Never retries.
-pub trait Speaker: Send + Sync {
+pub trait ModelClient: Send + Sync {
     /// Asks. Dropping the future, or the speech, ends the exchange.
-    fn ask(&self, request: Request) -> Asked<'_>;
+    fn ask(&self, request: Request) -> ResponseFuture<'_>;
 }
 
 /// An answer on its way.
-pub trait Speech: Send {
+pub trait ResponseStream: Send {
     /// Its next piece; `None` once it is complete.
     fn next(&mut self) -> Spoken<'_>;
 }
 
-impl Speaker for Client {
-    fn ask(&self, request: Request) -> Asked<'_> {
-        Box::pin(async move { Ok(Box::new(self.send(&request).await?) as Box<dyn Speech>) })
+impl ModelClient for Client {
+    fn ask(&self, request: Request) -> ResponseFuture<'_> {
+        Box::pin(async move { Ok(Box::new(self.send(&request).await?) as Box<dyn ResponseStream>) })
     }
 }
 
-impl Speech for Answer {
+impl ResponseStream for StreamedResponse {
     fn next(&mut self) -> Spoken<'_> {
-        Box::pin(Answer::next(self))
+        Box::pin(StreamedResponse::next(self))
     }
 }

@@ -16,9 +16,9 @@ use windlass_model::{Item, Usage};
 use self::member::{Member, Members};
 pub use self::status::Status;
 use crate::compact::middle_cut;
-use crate::crew::{Crew, Role, Voice};
+use crate::crew::{AgentDeps, Role, ModelParams};
 use crate::event::{EventKind, Reporter};
-use crate::history::{Entry, History, Origin};
+use crate::history::{HistoryEntry, History, ItemOrigin};
 use crate::names::nickname;
 use crate::notices::Notices;
 use crate::record::{Record, RecordError, Thread, ThreadFacts};
@@ -39,7 +39,7 @@ pub struct Team {
 }
 
 struct Inner {
-    crew: Arc<Crew>,
+    crew: Arc<AgentDeps>,
     members: Mutex<Members>,
     /// Held while an agent is made: each counts those before it, and takes no name of theirs.
     births: Mutex<()>,
@@ -60,21 +60,21 @@ pub enum Beginning {
 
 /// A sub-agent that somebody wants.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
-    pub(crate) words: Vec<Entry>,
+pub(crate) struct SubAgentRequest {
+    pub(crate) words: Vec<HistoryEntry>,
     pub(crate) role: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
     /// What it is told of its parent's conversation.
-    pub(crate) heard: Vec<Entry>,
+    pub(crate) heard: Vec<HistoryEntry>,
 }
 
 /// Everything that makes an agent, before it lives.
-struct Cradle {
+struct AgentSpec {
     facts: ThreadFacts,
     parent: Option<ThreadId>,
-    voice: Voice,
-    entries: Vec<Entry>,
+    voice: ModelParams,
+    entries: Vec<HistoryEntry>,
     record: Option<Record>,
     usage: Usage,
     filled: u64,
@@ -83,7 +83,7 @@ struct Cradle {
 
 impl Team {
     /// A team of one, which waits for words.
-    pub fn start(crew: Crew, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
+    pub fn start(crew: AgentDeps, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
         let inner = Inner {
             crew: Arc::new(crew),
             members: Mutex::default(),
@@ -98,12 +98,12 @@ impl Team {
 
     /// Says something to an agent. While it works, it hears it at the next boundary.
     pub async fn say(&self, agent: &ThreadId, items: Vec<Item>) -> bool {
-        self.say_entries(agent, items.into_iter().map(Entry::user).collect()).await
+        self.say_entries(agent, items.into_iter().map(HistoryEntry::user).collect()).await
     }
 
     /// Says something to an agent that is not all the user's own: what is new about its surroundings, or a skill. All of it
     /// is heard at once.
-    pub async fn say_entries(&self, agent: &ThreadId, entries: Vec<Entry>) -> bool {
+    pub async fn say_entries(&self, agent: &ThreadId, entries: Vec<HistoryEntry>) -> bool {
         self.tell(agent, Op::Say(entries)).await
     }
 
@@ -156,7 +156,7 @@ impl Team {
 
 /// Making agents.
 impl Team {
-    fn first(&self, beginning: &Beginning) -> Result<Cradle, RecordError> {
+    fn first(&self, beginning: &Beginning) -> Result<AgentSpec, RecordError> {
         let crew = &self.inner.crew;
         let mut facts = self.facts(&crew.manners.voice);
         match beginning {
@@ -174,9 +174,9 @@ impl Team {
         }
     }
 
-    fn resumed(&self, thread: Thread, record: Option<Record>) -> Cradle {
+    fn resumed(&self, thread: Thread, record: Option<Record>) -> AgentSpec {
         let Thread { facts, entries, usage, filled } = thread;
-        Cradle {
+        AgentSpec {
             parent: facts.parent.as_deref().and_then(ThreadId::parse),
             facts,
             voice: self.inner.crew.manners.voice.clone(),
@@ -194,7 +194,7 @@ impl Team {
         self.inner.crew.threads.as_ref().ok_or_else(unknown)?.load(id)
     }
 
-    fn facts(&self, voice: &Voice) -> ThreadFacts {
+    fn facts(&self, voice: &ModelParams) -> ThreadFacts {
         let crew = &self.inner.crew;
         let now = (crew.clock)();
         ThreadFacts {
@@ -211,16 +211,16 @@ impl Team {
     fn cradle(
         &self,
         facts: ThreadFacts,
-        entries: Vec<Entry>,
-        voice: Option<Voice>,
-    ) -> Result<Cradle, RecordError> {
+        entries: Vec<HistoryEntry>,
+        voice: Option<ModelParams>,
+    ) -> Result<AgentSpec, RecordError> {
         let crew = &self.inner.crew;
         let mut record = crew.threads.as_ref().map(|threads| threads.begin(&facts)).transpose()?;
         for entry in &entries {
             record.as_mut().map_or(Ok(()), |record| record.item(entry))?;
         }
-        let filled = entries.iter().map(Entry::estimate).sum();
-        Ok(Cradle {
+        let filled = entries.iter().map(HistoryEntry::estimate).sum();
+        Ok(AgentSpec {
             parent: facts.parent.as_deref().and_then(ThreadId::parse),
             facts,
             voice: voice.unwrap_or_else(|| crew.manners.voice.clone()),
@@ -233,7 +233,7 @@ impl Team {
     }
 
     /// An agent comes to life.
-    fn bear(&self, cradle: Cradle) -> ThreadId {
+    fn bear(&self, cradle: AgentSpec) -> ThreadId {
         let crew = Arc::clone(&self.inner.crew);
         let id = ThreadId::parse(&cradle.facts.id).unwrap_or_else(|| ThreadId::new((crew.clock)()));
         let report = Reporter::new(id.clone(), crew.events.clone());
@@ -260,7 +260,7 @@ impl Team {
             unheard: Arc::default(),
             life: None,
         };
-        let surroundings = tools::Surroundings {
+        let surroundings = tools::ToolContext {
             me: id.clone(),
             crew: Arc::clone(&crew),
             team: self.clone(),
@@ -334,7 +334,7 @@ impl Team {
     pub(crate) async fn spawn(
         &self,
         parent: &ThreadId,
-        wanted: Wanted,
+        wanted: SubAgentRequest,
     ) -> Result<(ThreadId, String), String> {
         let (id, name) = {
             let _birth = self.inner.births.lock().unwrap_or_else(PoisonError::into_inner);
@@ -346,7 +346,7 @@ impl Team {
         Ok((id, name))
     }
 
-    fn child(&self, parent: &ThreadId, wanted: &Wanted) -> Result<Cradle, String> {
+    fn child(&self, parent: &ThreadId, wanted: &SubAgentRequest) -> Result<AgentSpec, String> {
         let manners = &self.inner.crew.manners;
         let (depth, taken, open) = {
             let members = self.lock();
@@ -376,12 +376,12 @@ impl Team {
         let mut entries = manners.context.clone();
         entries.extend(
             role.and_then(|role| role.instructions.as_ref())
-                .map(|text| Entry { origin: Origin::Context, item: Item::developer(text) }),
+                .map(|text| HistoryEntry { origin: ItemOrigin::Context, item: Item::developer(text) }),
         );
         entries.extend(wanted.heard.iter().cloned());
         let cradle = self.cradle(facts, entries, Some(voice)).map_err(|error| error.to_string())?;
         let task = wanted.words.iter().filter_map(|entry| entry.item.words_of(windlass_model::Role::User));
-        Ok(Cradle { task: task.collect::<Vec<_>>().join(" "), ..cradle })
+        Ok(AgentSpec { task: task.collect::<Vec<_>>().join(" "), ..cradle })
     }
 
     fn role(&self, name: Option<&str>) -> Result<Option<&Role>, String> {
@@ -403,7 +403,7 @@ impl Team {
     }
 
     /// Words for an agent that is open.
-    pub(crate) async fn send(&self, target: &ThreadId, words: Vec<Entry>, interrupt: bool) -> bool {
+    pub(crate) async fn send(&self, target: &ThreadId, words: Vec<HistoryEntry>, interrupt: bool) -> bool {
         if interrupt && !self.tell(target, Op::Interrupt).await {
             return false;
         }
@@ -436,10 +436,10 @@ impl Team {
     }
 
     /// What an agent's own sub-agents have to say. Each is told once, here or in an answer.
-    pub(crate) fn news(&self, parent: &ThreadId) -> Vec<Entry> {
+    pub(crate) fn news(&self, parent: &ThreadId) -> Vec<HistoryEntry> {
         let news = self.lock().take_news(parent);
         let limit = self.most_report();
-        news.into_iter().map(|(id, status)| Entry::notice(notification(&id, &status.cut(limit)))).collect()
+        news.into_iter().map(|(id, status)| HistoryEntry::notice(notification(&id, &status.cut(limit)))).collect()
     }
 
     /// The most bytes of a sub-agent's last words that its parent reads.

@@ -6,11 +6,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use windlass_model::{Call, Input, Part, ToolSpec};
+use windlass_model::{Call, Input, ContentPart, ToolSpec};
 use windlass_tools::Delivery;
 
 /// What a call is waited for with.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
+pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Output> + Send>>;
 
 /// Something a model can call.
 pub(crate) trait Tool: Send + Sync {
@@ -34,7 +34,7 @@ pub(crate) trait Tool: Send + Sync {
     ///
     /// Calls are made in the model's order, but their futures are polled in any order: a tool whose calls must keep their order
     /// takes their places before it returns.
-    fn call(&self, call: Call) -> Running;
+    fn call(&self, call: Call) -> ToolFuture;
 }
 
 /// Whether a call may run beside others of its agent.
@@ -49,7 +49,7 @@ pub(crate) enum Pace {
 /// What a tool answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ContentPart>,
     pub(crate) ok: bool,
     /// The code that shows the answer to the model confirms it. An answer that is dropped, as by an interruption, is lost.
     pub(crate) delivery: Delivery,
@@ -63,17 +63,17 @@ impl PartialEq for Output {
 
 impl Output {
     /// An answer that can be given again: nothing is lost with it.
-    pub(crate) fn new(parts: Vec<Part>, ok: bool) -> Self {
+    pub(crate) fn new(parts: Vec<ContentPart>, ok: bool) -> Self {
         Self { parts, ok, delivery: Delivery::new() }
     }
 
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self::new(vec![Part::Text(text.into())], true)
+        Self::new(vec![ContentPart::Text(text.into())], true)
     }
 
     /// The call was wrong or could not be carried out; the model reads why.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self::new(vec![Part::Text(text.into())], false)
+        Self::new(vec![ContentPart::Text(text.into())], false)
     }
 
     pub(crate) fn json(value: &Value) -> Self {
@@ -82,9 +82,9 @@ impl Output {
 
     /// The text of it, for people.
     pub(crate) fn shown(&self) -> String {
-        let text = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Image(_) => "[picture]".to_owned(),
+        let text = |part: &ContentPart| match part {
+            ContentPart::Text(text) => text.clone(),
+            ContentPart::Image(_) => "[picture]".to_owned(),
         };
         self.parts.iter().map(text).collect::<Vec<_>>().join("\n")
     }
@@ -122,7 +122,7 @@ impl ToolSet {
     }
 
     /// Carries a call out, whatever it may be: every failure is an answer.
-    pub(crate) fn call(&self, call: Call) -> Running {
+    pub(crate) fn call(&self, call: Call) -> ToolFuture {
         let Some(tool) = self.find(&call) else {
             let unknown = self.unknown(&call);
             return Box::pin(async move { unknown });
@@ -147,7 +147,7 @@ impl ToolSet {
 }
 
 /// A future whose panic is its outcome.
-struct CatchPanic(AssertUnwindSafe<Running>);
+struct CatchPanic(AssertUnwindSafe<ToolFuture>);
 
 impl Future for CatchPanic {
     type Output = Result<Output, String>;
@@ -235,7 +235,7 @@ mod tests {
             ToolSpec::WebSearch
         }
 
-        fn call(&self, call: Call) -> Running {
+        fn call(&self, call: Call) -> ToolFuture {
             Box::pin(async move {
                 let arguments = match arguments(&call) {
                     Ok(arguments) => arguments,

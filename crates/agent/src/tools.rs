@@ -15,19 +15,19 @@ use std::sync::{Arc, Mutex};
 use windlass_model::{Call, ToolSpec};
 use windlass_tools::Toolbox;
 
-use crate::crew::Crew;
+use crate::crew::AgentDeps;
 use crate::event::Reporter;
-use crate::history::Entry;
+use crate::history::HistoryEntry;
 use crate::notices::Notices;
 use crate::team::Team;
 use crate::thread::ThreadId;
-use crate::tool::{Output, Running, Tool};
+use crate::tool::{Output, ToolFuture, Tool};
 use crate::worker::Commands;
 
 /// What tools of one agent are made of.
-pub(crate) struct Surroundings {
+pub(crate) struct ToolContext {
     pub(crate) me: ThreadId,
-    pub(crate) crew: Arc<Crew>,
+    pub(crate) crew: Arc<AgentDeps>,
     pub(crate) team: Team,
     pub(crate) toolbox: Toolbox,
     pub(crate) commands: Arc<Commands>,
@@ -35,13 +35,13 @@ pub(crate) struct Surroundings {
     /// How many stand above the agent.
     pub(crate) depth: u32,
     /// The words of its conversation so far.
-    pub(crate) heard: Arc<Mutex<Vec<Entry>>>,
+    pub(crate) heard: Arc<Mutex<Vec<HistoryEntry>>>,
     /// What it is to hear at the next boundary.
     pub(crate) notices: Notices,
 }
 
 /// The tools of an agent. The order never changes.
-pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn build(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let manners = &around.crew.manners;
     let grants = Arc::new(permission::Grants::new(manners.sandbox.clone()));
     let patches = Arc::new(patch::Patcher::new(around, &grants));
@@ -83,7 +83,7 @@ impl Tool for WebSearch {
         ToolSpec::WebSearch
     }
 
-    fn call(&self, _call: Call) -> Running {
+    fn call(&self, _call: Call) -> ToolFuture {
         let words = "web_search is carried out by the provider itself, which this provider did not do";
         Box::pin(async move { Output::refused(words) })
     }

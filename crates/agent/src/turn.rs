@@ -5,9 +5,9 @@
 //! is about to be run; other items when their answer is complete. So a broken stream never runs a call twice and never
 //! shows a message twice, and what it finished is not lost.
 
-use windlass_model::{Call, CallId, Content, Failure, Item, Part, Remedy, Usage};
+use windlass_model::{Call, CallId, Content, Failure, Item, ContentPart, Remedy, Usage};
 
-use crate::history::{Entry, Origin};
+use crate::history::{HistoryEntry, ItemOrigin};
 
 /// What happened.
 #[derive(Clone, Debug)]
@@ -19,9 +19,9 @@ pub(crate) enum Happened {
     /// There is no more of this answer.
     Broke(Failure),
     /// A tool answered.
-    Answered(CallId, Vec<Part>),
+    Answered(CallId, Vec<ContentPart>),
     /// What others had to say at a boundary; nothing, if nobody will say anything more.
-    Heard(Vec<Entry>),
+    Heard(Vec<HistoryEntry>),
     /// The pause before the next try is over.
     Rested,
     /// The conversation was made shorter, or could not be.
@@ -32,9 +32,9 @@ pub(crate) enum Happened {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Order {
+pub(crate) enum TurnAction {
     /// Append this to the conversation.
-    Keep(Entry),
+    Keep(HistoryEntry),
     /// Run this call.
     Start(Call),
     /// Send the conversation to the model.
@@ -49,7 +49,7 @@ pub(crate) enum Order {
     /// Let go of the stream, and of every call that still runs; say `Answered` for each of those.
     Abandon,
     /// The turn is over.
-    End(Ending),
+    End(TurnEnd),
 }
 
 /// Why a conversation is to become shorter.
@@ -65,7 +65,7 @@ pub(crate) enum Why {
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Ending {
+pub(crate) enum TurnEnd {
     /// The model has nothing left to do.
     Completed,
     /// There is no way on.
@@ -76,7 +76,7 @@ pub(crate) enum Ending {
 
 /// How patient a turn is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RetryLimits {
     /// Failed tries in a row before the turn fails.
     pub(crate) most_tries: u32,
     /// Tokens in the conversation from which on it is made shorter.
@@ -117,13 +117,13 @@ enum After {
 #[derive(Clone, Debug)]
 struct Slot {
     call: Call,
-    answer: Option<Vec<Part>>,
+    answer: Option<Vec<ContentPart>>,
 }
 
 /// A turn on its way.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    patience: Patience,
+    patience: RetryLimits,
     phase: Phase,
     /// Items of the present answer that are not kept yet.
     loose: Vec<Item>,
@@ -142,7 +142,7 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// A turn that begins with these words. The first order asks the model, or shortens the conversation first.
-    pub(crate) fn begin(patience: Patience, words: Vec<Entry>, filled: u64) -> (Self, Vec<Order>) {
+    pub(crate) fn begin(patience: RetryLimits, words: Vec<HistoryEntry>, filled: u64) -> (Self, Vec<TurnAction>) {
         let mut turn = Self::new(patience, filled);
         let mut orders = Vec::new();
         turn.keep_all(words, &mut orders);
@@ -151,14 +151,14 @@ impl Turn {
     }
 
     /// A turn that makes the conversation shorter, and nothing else.
-    pub(crate) fn summing_up(patience: Patience) -> (Self, Vec<Order>) {
+    pub(crate) fn summing_up(patience: RetryLimits) -> (Self, Vec<TurnAction>) {
         let mut turn = Self { only_compacts: true, ..Self::new(patience, 0) };
         let mut orders = Vec::new();
         turn.compact(Why::Wish, &mut orders);
         (turn, orders)
     }
 
-    fn new(patience: Patience, filled: u64) -> Self {
+    fn new(patience: RetryLimits, filled: u64) -> Self {
         Self {
             patience,
             phase: Phase::Asking,
@@ -179,7 +179,7 @@ impl Turn {
     }
 
     /// What has to be done now.
-    pub(crate) fn on(&mut self, happened: Happened) -> Vec<Order> {
+    pub(crate) fn on(&mut self, happened: Happened) -> Vec<TurnAction> {
         let mut orders = Vec::new();
         match happened {
             _ if self.is_over() => {}
@@ -204,7 +204,7 @@ impl Turn {
         orders
     }
 
-    fn item(&mut self, item: Item, orders: &mut Vec<Order>) {
+    fn item(&mut self, item: Item, orders: &mut Vec<TurnAction>) {
         let Some(call) = item.as_call().cloned() else { return self.loose.push(item) };
         // Its answer is in the conversation already, which the model is shown again.
         self.called = true;
@@ -212,13 +212,13 @@ impl Turn {
             return;
         }
         self.keep_loose(orders);
-        self.keep(Entry { origin: Origin::Model, item }, orders);
-        orders.push(Order::Start(call.clone()));
+        self.keep(HistoryEntry { origin: ItemOrigin::Model, item }, orders);
+        orders.push(TurnAction::Start(call.clone()));
         self.run.push(call.clone());
         self.slots.push(Slot { call, answer: None });
     }
 
-    fn completed(&mut self, usage: Usage, orders: &mut Vec<Order>) {
+    fn completed(&mut self, usage: Usage, orders: &mut Vec<TurnAction>) {
         self.keep_loose(orders);
         self.filled = usage.total();
         (self.tries, self.overflowed) = (0, false);
@@ -226,7 +226,7 @@ impl Turn {
         self.work(After::Boundary, orders);
     }
 
-    fn broke(&mut self, failure: Failure, orders: &mut Vec<Order>) {
+    fn broke(&mut self, failure: Failure, orders: &mut Vec<TurnAction>) {
         let asks_again = match failure.remedy {
             Remedy::Retry { .. } => true,
             Remedy::Shorten => !self.overflowed,
@@ -253,7 +253,7 @@ impl Turn {
         self.work(after, orders);
     }
 
-    fn answered(&mut self, id: &CallId, parts: Vec<Part>, orders: &mut Vec<Order>) {
+    fn answered(&mut self, id: &CallId, parts: Vec<ContentPart>, orders: &mut Vec<TurnAction>) {
         let slot = self.slots.iter_mut().find(|slot| slot.call.id == *id && slot.answer.is_none());
         let Some(slot) = slot else { return };
         slot.answer = Some(parts);
@@ -264,34 +264,34 @@ impl Turn {
         }
     }
 
-    fn compacted(&mut self, result: Result<(), Failure>, orders: &mut Vec<Order>) {
+    fn compacted(&mut self, result: Result<(), Failure>, orders: &mut Vec<TurnAction>) {
         self.filled = 0;
         match result {
-            Ok(()) if self.only_compacts => self.end(Ending::Completed, orders),
+            Ok(()) if self.only_compacts => self.end(TurnEnd::Completed, orders),
             Ok(()) => self.ask(orders),
-            Err(failure) => self.end(Ending::Failed(failure.message), orders),
+            Err(failure) => self.end(TurnEnd::Failed(failure.message), orders),
         }
     }
 
-    fn interrupt(&mut self, orders: &mut Vec<Order>) {
+    fn interrupt(&mut self, orders: &mut Vec<TurnAction>) {
         if self.phase == Phase::Stopping {
             return;
         }
         self.loose.clear();
-        orders.push(Order::Abandon);
+        orders.push(TurnAction::Abandon);
         self.phase = Phase::Stopping;
         self.stop(orders);
     }
 
-    fn stop(&mut self, orders: &mut Vec<Order>) {
+    fn stop(&mut self, orders: &mut Vec<TurnAction>) {
         self.keep_answers(orders);
         if self.slots.is_empty() {
-            self.end(Ending::Interrupted, orders);
+            self.end(TurnEnd::Interrupted, orders);
         }
     }
 
     /// The answer is over. Once its calls are answered, what is to come comes.
-    fn work(&mut self, after: After, orders: &mut Vec<Order>) {
+    fn work(&mut self, after: After, orders: &mut Vec<TurnAction>) {
         self.keep_answers(orders);
         if !self.slots.is_empty() {
             self.phase = Phase::Working(after);
@@ -300,75 +300,75 @@ impl Turn {
         match after {
             After::Boundary => {
                 self.phase = Phase::Listening;
-                orders.push(Order::Listen { called: self.called });
+                orders.push(TurnAction::Listen { called: self.called });
             }
             After::Rest(failure) => self.rest(failure, orders),
             After::Shorten => {
                 self.overflowed = true;
                 self.compact(Why::Overflow, orders);
             }
-            After::Fail(message) => self.end(Ending::Failed(message), orders),
+            After::Fail(message) => self.end(TurnEnd::Failed(message), orders),
         }
     }
 
-    fn heard(&mut self, entries: Vec<Entry>, orders: &mut Vec<Order>) {
+    fn heard(&mut self, entries: Vec<HistoryEntry>, orders: &mut Vec<TurnAction>) {
         if !self.called && entries.is_empty() {
-            return self.end(Ending::Completed, orders);
+            return self.end(TurnEnd::Completed, orders);
         }
         self.keep_all(entries, orders);
         self.ask(orders);
     }
 
-    fn rest(&mut self, failure: Failure, orders: &mut Vec<Order>) {
+    fn rest(&mut self, failure: Failure, orders: &mut Vec<TurnAction>) {
         self.tries += 1;
         if self.tries > self.patience.most_tries {
-            return self.end(Ending::Failed(failure.message), orders);
+            return self.end(TurnEnd::Failed(failure.message), orders);
         }
         self.phase = Phase::Resting;
-        orders.push(Order::Rest { attempt: self.tries, failure });
+        orders.push(TurnAction::Rest { attempt: self.tries, failure });
     }
 
-    fn ask(&mut self, orders: &mut Vec<Order>) {
+    fn ask(&mut self, orders: &mut Vec<TurnAction>) {
         if self.patience.compact_at.is_some_and(|limit| self.filled >= limit) {
             return self.compact(Why::Limit, orders);
         }
         self.called = false;
         self.phase = Phase::Asking;
-        orders.push(Order::Ask);
+        orders.push(TurnAction::Ask);
     }
 
-    fn compact(&mut self, why: Why, orders: &mut Vec<Order>) {
+    fn compact(&mut self, why: Why, orders: &mut Vec<TurnAction>) {
         self.phase = Phase::Compacting;
-        orders.push(Order::Compact(why));
+        orders.push(TurnAction::Compact(why));
     }
 
-    fn end(&mut self, ending: Ending, orders: &mut Vec<Order>) {
+    fn end(&mut self, ending: TurnEnd, orders: &mut Vec<TurnAction>) {
         self.phase = Phase::Over;
-        orders.push(Order::End(ending));
+        orders.push(TurnAction::End(ending));
     }
 
-    fn keep_loose(&mut self, orders: &mut Vec<Order>) {
+    fn keep_loose(&mut self, orders: &mut Vec<TurnAction>) {
         let loose = std::mem::take(&mut self.loose);
-        self.keep_all(loose.into_iter().map(|item| Entry { origin: Origin::Model, item }), orders);
+        self.keep_all(loose.into_iter().map(|item| HistoryEntry { origin: ItemOrigin::Model, item }), orders);
     }
 
     /// Answers are kept in the order of their calls, each as soon as all before it are.
-    fn keep_answers(&mut self, orders: &mut Vec<Order>) {
+    fn keep_answers(&mut self, orders: &mut Vec<TurnAction>) {
         let ready = self.slots.iter().take_while(|slot| slot.answer.is_some()).count();
         let slots: Vec<Slot> = self.slots.drain(..ready).collect();
         for slot in slots {
             let item = Item::output(&slot.call, slot.answer.unwrap_or_default());
-            self.keep(Entry { origin: Origin::Tool, item }, orders);
+            self.keep(HistoryEntry { origin: ItemOrigin::Tool, item }, orders);
         }
     }
 
-    fn keep_all(&mut self, entries: impl IntoIterator<Item = Entry>, orders: &mut Vec<Order>) {
+    fn keep_all(&mut self, entries: impl IntoIterator<Item = HistoryEntry>, orders: &mut Vec<TurnAction>) {
         entries.into_iter().for_each(|entry| self.keep(entry, orders));
     }
 
-    fn keep(&mut self, entry: Entry, orders: &mut Vec<Order>) {
+    fn keep(&mut self, entry: HistoryEntry, orders: &mut Vec<TurnAction>) {
         self.filled += entry.estimate();
-        orders.push(Order::Keep(entry));
+        orders.push(TurnAction::Keep(entry));
     }
 }
 

@@ -16,25 +16,25 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use windlass_model::{Content, Item, Request, Role, ToolSpec, Usage};
-use windlass_tools::{Event as SessionEvent, LeftProcess, SessionSummary, Toolbox};
+use windlass_tools::{SessionEvent as SessionEvent, LeftProcess, SessionSummary, Toolbox};
 
 pub(crate) use self::commands::Commands;
 use self::work::{Arrived, Work};
-use crate::crew::{Background, Crew, Voice};
+use crate::crew::{Background, AgentDeps, ModelParams};
 use crate::event::{EventKind, Reporter};
-use crate::history::{Entry, History};
+use crate::history::{HistoryEntry, History};
 use crate::notices::Notices;
 use crate::record::Record;
 use crate::team::{Status, Team};
 use crate::thread::ThreadId;
 use crate::tool::{ToolSet, shortened};
-use crate::turn::{Ending, Happened, Order, Patience, Turn};
+use crate::turn::{TurnEnd, Happened, TurnAction, RetryLimits, Turn};
 
 /// What reaches an agent from outside.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Words for it. While it works they are heard at the next boundary.
-    Say(Vec<Entry>),
+    Say(Vec<HistoryEntry>),
     /// It stops what it does.
     Interrupt,
     /// Another model answers from the next question on.
@@ -44,9 +44,9 @@ pub(crate) enum Op {
 }
 
 /// What an agent does next.
-enum Task {
+enum WorkerTask {
     /// It works on these words.
-    Words(Vec<Entry>),
+    Words(Vec<HistoryEntry>),
     /// It sums its conversation up.
     Compact,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Worker {
     pub(crate) me: ThreadId,
     /// Whether no agent started it.
     pub(crate) is_first: bool,
-    pub(crate) crew: Arc<Crew>,
+    pub(crate) crew: Arc<AgentDeps>,
     pub(crate) team: Team,
-    pub(crate) voice: Voice,
+    pub(crate) voice: ModelParams,
     pub(crate) schema: Option<Value>,
     /// The same for all of a team, so that they share the provider's cache.
     pub(crate) cache_key: String,
@@ -78,7 +78,7 @@ pub(crate) struct Worker {
     pub(crate) sessions: broadcast::Receiver<SessionEvent>,
     pub(crate) changes: watch::Receiver<u64>,
     /// Said while it worked.
-    pub(crate) said: Vec<Entry>,
+    pub(crate) said: Vec<HistoryEntry>,
     /// Somebody asked for a summary.
     pub(crate) compact: bool,
     /// The last message of the present turn.
@@ -86,7 +86,7 @@ pub(crate) struct Worker {
     /// What the present turn cost.
     pub(crate) turn_usage: Usage,
     /// The words of this conversation, for sub-agents that are to know them.
-    pub(crate) heard: Arc<Mutex<Vec<Entry>>>,
+    pub(crate) heard: Arc<Mutex<Vec<HistoryEntry>>>,
     /// How often somebody said something that is not being worked on yet.
     pub(crate) unheard: Arc<AtomicUsize>,
     /// How many of those were taken out of the inbox.
@@ -110,17 +110,17 @@ impl Worker {
     }
 
     /// What to work on next; nothing, once it is to go.
-    async fn next_task(&mut self) -> Option<Task> {
+    async fn next_task(&mut self) -> Option<WorkerTask> {
         loop {
             if self.closing.is_cancelled() {
                 return None;
             }
             if std::mem::take(&mut self.compact) {
-                return Some(Task::Compact);
+                return Some(WorkerTask::Compact);
             }
             let heard = if self.is_wakeful() { self.collect() } else { std::mem::take(&mut self.said) };
             if !heard.is_empty() {
-                return Some(Task::Words(heard));
+                return Some(WorkerTask::Words(heard));
             }
             tokio::select! {
                 () = self.closing.cancelled() => return None,
@@ -146,16 +146,16 @@ impl Worker {
         self.crew.manners.background != Background::Wake && self.is_first
     }
 
-    async fn turn(&mut self, task: Task) {
+    async fn turn(&mut self, task: WorkerTask) {
         (self.last_words, self.turn_usage) = (None, Usage::default());
         self.status.send_replace(Status::Running);
         self.words_taken();
         self.report.tell(EventKind::TurnStarted).await;
         let manners = &self.crew.manners;
-        let patience = Patience { most_tries: manners.most_tries, compact_at: manners.compact_at };
+        let patience = RetryLimits { most_tries: manners.most_tries, compact_at: manners.compact_at };
         let (mut turn, orders) = match task {
-            Task::Words(words) => Turn::begin(patience, words, self.filled),
-            Task::Compact => Turn::summing_up(patience),
+            WorkerTask::Words(words) => Turn::begin(patience, words, self.filled),
+            WorkerTask::Compact => Turn::summing_up(patience),
         };
         let mut work = Work::default();
         let mut ending = self.carry_out(orders, &mut work).await;
@@ -163,7 +163,7 @@ impl Worker {
             let happened = self.next(&mut work).await;
             ending = self.carry_out(turn.on(happened), &mut work).await;
         }
-        self.end_turn(ending.unwrap_or(Ending::Interrupted)).await;
+        self.end_turn(ending.unwrap_or(TurnEnd::Interrupted)).await;
     }
 
     /// Waits for whatever happens next that the turn must know of.
@@ -202,18 +202,18 @@ impl Worker {
     }
 
     /// Carries orders out; says how the turn ended, if it did.
-    async fn carry_out(&mut self, orders: Vec<Order>, work: &mut Work) -> Option<Ending> {
+    async fn carry_out(&mut self, orders: Vec<TurnAction>, work: &mut Work) -> Option<TurnEnd> {
         let mut ending = None;
         for order in orders {
             match order {
-                Order::Keep(entry) => self.keep(entry).await,
-                Order::Start(call) => work.start(self, call).await,
-                Order::Ask => work.ask(self.crew.speaker.clone(), self.request()),
-                Order::Rest { attempt, failure } => self.rest(attempt, &failure, work).await,
-                Order::Compact(_) => work.summarise(self.summary()),
-                Order::Listen { called } => self.listen(called, work).await,
-                Order::Abandon => work.abandon(&self.report).await,
-                Order::End(how) => ending = Some(how),
+                TurnAction::Keep(entry) => self.keep(entry).await,
+                TurnAction::Start(call) => work.start(self, call).await,
+                TurnAction::Ask => work.ask(self.crew.speaker.clone(), self.request()),
+                TurnAction::Rest { attempt, failure } => self.rest(attempt, &failure, work).await,
+                TurnAction::Compact(_) => work.summarise(self.summary()),
+                TurnAction::Listen { called } => self.listen(called, work).await,
+                TurnAction::Abandon => work.abandon(&self.report).await,
+                TurnAction::End(how) => ending = Some(how),
             }
         }
         ending
@@ -236,7 +236,7 @@ impl Worker {
     }
 
     /// An item is on disk before anybody is told of it.
-    async fn keep(&mut self, entry: Entry) {
+    async fn keep(&mut self, entry: HistoryEntry) {
         self.filled += entry.estimate();
         let recorded = self.record.as_mut().map_or(Ok(()), |record| record.item(&entry));
         self.recorded(recorded).await;
@@ -303,12 +303,12 @@ impl Worker {
     }
 
     /// What others had to say meanwhile: ends of sessions and sub-agents first, then words.
-    fn collect(&mut self) -> Vec<Entry> {
+    fn collect(&mut self) -> Vec<HistoryEntry> {
         let mut heard = Vec::new();
         let sessions = self.toolbox.news();
         if !sessions.is_empty() {
             let lines = sessions.join("\n");
-            heard.push(Entry::notice(format!("<session_notification>\n{lines}\n</session_notification>")));
+            heard.push(HistoryEntry::notice(format!("<session_notification>\n{lines}\n</session_notification>")));
         }
         heard.extend(self.team.news(&self.me));
         heard.extend(self.notices.take());
@@ -367,22 +367,22 @@ impl Worker {
         }
     }
 
-    async fn end_turn(&mut self, ending: Ending) {
+    async fn end_turn(&mut self, ending: TurnEnd) {
         if self.is_closed_after_answer() {
             self.tell_left_running(self.team.busy_children(&self.me)).await;
         }
         let (kind, status, word) = match ending {
-            Ending::Completed => {
+            TurnEnd::Completed => {
                 let (turn, thread) = (self.turn_usage, self.usage);
                 let status = Status::Completed(self.last_words.clone());
                 (EventKind::TurnCompleted { turn, thread }, status, "completed")
             }
-            Ending::Failed(message) => {
+            TurnEnd::Failed(message) => {
                 let kind = EventKind::TurnFailed { message: message.clone() };
                 (kind, Status::Errored(message), "failed")
             }
-            Ending::Interrupted => {
-                self.keep(Entry::notice(INTERRUPTED)).await;
+            TurnEnd::Interrupted => {
+                self.keep(HistoryEntry::notice(INTERRUPTED)).await;
                 (EventKind::TurnInterrupted, Status::Interrupted, "interrupted")
             }
         };

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use self::jsonc::Dialect;
+use self::jsonc::JsonDialect;
 pub(crate) use self::places::{Places, Scope};
 use crate::args::McpClient;
 
@@ -82,7 +82,7 @@ enum When {
 /// How a client writes its file.
 #[derive(Clone, Copy, Debug)]
 enum Format {
-    Json { dialect: Dialect, servers: &'static str },
+    Json { dialect: JsonDialect, servers: &'static str },
     Toml,
     Yaml,
 }
@@ -142,10 +142,10 @@ pub(crate) fn title(client: McpClient) -> &'static str {
 fn format(client: McpClient) -> Format {
     let json = |dialect, servers| Format::Json { dialect, servers };
     match client {
-        McpClient::Claude => json(Dialect::Strict, "mcpServers"),
-        McpClient::Gemini | McpClient::Cursor => json(Dialect::Commented, "mcpServers"),
-        McpClient::Vscode => json(Dialect::Commented, "servers"),
-        McpClient::Zed => json(Dialect::Commented, "context_servers"),
+        McpClient::Claude => json(JsonDialect::Strict, "mcpServers"),
+        McpClient::Gemini | McpClient::Cursor => json(JsonDialect::Commented, "mcpServers"),
+        McpClient::Vscode => json(JsonDialect::Commented, "servers"),
+        McpClient::Zed => json(JsonDialect::Commented, "context_servers"),
         McpClient::Codex => Format::Toml,
         McpClient::Goose => Format::Yaml,
     }

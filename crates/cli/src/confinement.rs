@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use toml_edit::{DocumentMut, Item};
 use windlass_engine::sandbox::{
-    Access, Base, Confined, Grounds, Means, Network, OwnFiles, Pattern, Plan, Policy, Rule, StateInside,
-    Surroundings,
+    Access, Base, Confined, NamespacePool, EnabledLayers, Network, OwnFiles, Pattern, Plan, Policy, Rule, StateInside,
+    PolicyContext,
 };
 use windlass_engine::{Engine, check_hosts};
 
@@ -24,7 +24,7 @@ pub(crate) const NO_UNIX_SOCKETS: &str =
     "confined commands connect to none: this kernel does not list sockets with their owners (no unix_diag)";
 
 /// What an engine needs for confined commands; nothing is done before the first.
-pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<Grounds> {
+pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<NamespacePool> {
     grounds_with(layers, config, NamedFiles::default(), Interface::CommandLine)
 }
 
@@ -48,7 +48,7 @@ impl NamedFiles {
 }
 
 /// The same for the words of a command line: a command must not change the policy that the next one is judged by.
-pub(crate) fn grounds_of(words: &SandboxWords, config: &Config) -> Arc<Grounds> {
+pub(crate) fn grounds_of(words: &SandboxWords, config: &Config) -> Arc<NamespacePool> {
     grounds_with(words.sandbox_layers, config, NamedFiles::of_words(words, None), Interface::CommandLine)
 }
 
@@ -58,15 +58,15 @@ pub(crate) fn grounds_with(
     config: &Config,
     named: NamedFiles,
     interface: Interface,
-) -> Arc<Grounds> {
+) -> Arc<NamespacePool> {
     let means = match layers {
-        LayersName::All => Means::All,
-        LayersName::Landlock => Means::LandlockAlone,
+        LayersName::All => EnabledLayers::All,
+        LayersName::Landlock => EnabledLayers::LandlockAlone,
     };
     let mut own_files = own_files(config);
     own_files.configuration.extend(named.obeyed);
     own_files.secrets = named.secrets;
-    Arc::new(Grounds::new(confine::program(), means, own_files, interface.remedies()))
+    Arc::new(NamespacePool::new(confine::program(), means, own_files, interface.remedies()))
 }
 
 /// What this program, and the shells of whoever runs it, obey.
@@ -309,15 +309,15 @@ fn texts(document: &DocumentMut, key: &str) -> Result<Vec<String>> {
 }
 
 /// Where a command runs, as far as a policy speaks of it.
-pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> Surroundings {
+pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> PolicyContext {
     let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    Surroundings {
+    PolicyContext {
         workspace,
         temporary: directory("TMPDIR"),
         home: directory("HOME"),
         kept: config.state_directory.iter().cloned().collect(),
         doors: config.state_directory.as_deref().into_iter().map(doors).collect(),
-        ..Surroundings::default()
+        ..PolicyContext::default()
     }
 }
 

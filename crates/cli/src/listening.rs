@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use windlass_server::gate::{Access, Gate, Perimeter, Reach, ServerTls, SignedTokens, TokenDigest};
+use windlass_server::gate::{Access, Gate, Perimeter, ServerReach, ServerTls, SignedTokens, TokenDigest};
 use windlass_server::listen::{Listen, Listener};
 
 use crate::args::{AuthName, ListenWords, TlsWords};
@@ -45,7 +45,7 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
         return Err(Usage("--tls-cert goes with --listen wss://IP:PORT".to_owned()).into());
     }
     let reach = match reach(words.allow_remote, &words.tls) {
-        Reach::Loopback if words.insecure_loopback => Reach::OpenLoopback,
+        ServerReach::Loopback if words.insecure_loopback => ServerReach::OpenLoopback,
         reach => reach,
     };
     Ok(Listener::bind(&listen, Perimeter { gate, reach, tls, report }).await?)
@@ -78,11 +78,11 @@ pub(crate) fn report(line: &str) {
 }
 
 /// From where a server may be reached that asks for a token.
-pub(crate) fn reach(allow_remote: bool, words: &TlsWords) -> Reach {
+pub(crate) fn reach(allow_remote: bool, words: &TlsWords) -> ServerReach {
     match (allow_remote, words.insecure_plaintext) {
-        (true, true) => Reach::PlaintextNetwork,
-        (true, false) => Reach::Network,
-        (false, _) => Reach::Loopback,
+        (true, true) => ServerReach::PlaintextNetwork,
+        (true, false) => ServerReach::Network,
+        (false, _) => ServerReach::Loopback,
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Owner {
 
 /// A place where a rules file may lie.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RulesLocation {
     pub(crate) owner: Owner,
     pub(crate) path: PathBuf,
 }
@@ -50,13 +50,13 @@ impl Faulty {
 impl std::error::Error for Faulty {}
 
 /// The usual places, the user's first.
-pub(crate) fn places(config: &Config) -> Result<Vec<Place>> {
+pub(crate) fn places(config: &Config) -> Result<Vec<RulesLocation>> {
     let absolute =
         |name| config.variable(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
     let user = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let user = user.map(|folder| Place { owner: Owner::User, path: folder.join("windlass/rules.toml") });
+    let user = user.map(|folder| RulesLocation { owner: Owner::User, path: folder.join("windlass/rules.toml") });
     let project = Config::working_directory()?.join(".windlass/rules.toml");
-    Ok(user.into_iter().chain([Place { owner: Owner::Project, path: project }]).collect())
+    Ok(user.into_iter().chain([RulesLocation { owner: Owner::Project, path: project }]).collect())
 }
 
 /// The rules of the usual files; `None` if there are none.
@@ -93,7 +93,7 @@ fn both(config: &Config) -> Result<(Option<RulesFile>, Option<RulesFile>)> {
 
 /// The rules of one file, which must be there.
 pub(crate) fn only(path: &Path, config: &Config) -> Result<RulesFile> {
-    let place = Place { owner: Owner::User, path: path.to_owned() };
+    let place = RulesLocation { owner: Owner::User, path: path.to_owned() };
     read(&place, config)?.with_context(|| format!("there is no rules file {}", path.display()))
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn for_server(order: &McpServe, config: &Config) -> Result<Option<Rul
 }
 
 /// A file; `None` if there is none.
-pub(crate) fn read(place: &Place, config: &Config) -> Result<Option<RulesFile>> {
+pub(crate) fn read(place: &RulesLocation, config: &Config) -> Result<Option<RulesFile>> {
     let text = match std::fs::read_to_string(&place.path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use windlass_sandbox::{Denial, Line, Operation};
-use windlass_sys::mark::Brand;
+use windlass_sys::mark::RuntimeTag;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;
@@ -16,7 +16,7 @@ pub(crate) struct Watchers {
 
 impl Watchers {
     /// Takes note of the processes of one sandbox. Those that are gone are forgotten on the way.
-    pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, brand: Brand) {
+    pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, brand: RuntimeTag) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         numbers.retain(|number| brand.on(*number).is_some());
         numbers.extend(processes);

@@ -2,7 +2,7 @@
 //! task, so neither can slow the child.
 
 use crate::Receipt;
-use crate::journal::{Piece, Reading};
+use crate::journal::{JournalPiece, BoundedRead};
 use crate::progress::Progress;
 use crate::session::Session;
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ impl Cursor {
     }
 
     /// Reads at most this many bytes and moves past them, and past what retention has dropped.
-    pub fn read(&mut self, limit: usize) -> Reading {
+    pub fn read(&mut self, limit: usize) -> BoundedRead {
         let reading = self.session.journal().read(self.unread(), limit);
         self.position = reading.next;
         reading
@@ -63,13 +63,13 @@ pub struct Subscription {
     progress: watch::Receiver<Progress>,
     limits: SubscriptionLimits,
     delivered: u64,
-    waiting: VecDeque<Piece>,
-    told: Told,
+    waiting: VecDeque<JournalPiece>,
+    told: EndReported,
 }
 
 /// How much of the end has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum EndReported {
     Nothing,
     Cap,
     Exit,
@@ -80,7 +80,7 @@ enum Told {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Output, or the truth about output that is gone.
-    Piece(Piece),
+    Piece(JournalPiece),
     /// The subscription's total is used up at this offset: output goes on without it.
     Capped {
         /// The first byte that is not delivered.
@@ -99,7 +99,7 @@ impl Subscription {
     pub(crate) fn new(session: Session, from: Offset, limits: SubscriptionLimits) -> Self {
         let progress = session.watch();
         let cursor = Cursor::new(session, from);
-        Self { cursor, progress, limits, delivered: 0, waiting: VecDeque::new(), told: Told::Nothing }
+        Self { cursor, progress, limits, delivered: 0, waiting: VecDeque::new(), told: EndReported::Nothing }
     }
 
     /// The next delivery; `None` after [`Delivery::Closed`]. May be dropped at any time without losing anything.
@@ -108,7 +108,7 @@ impl Subscription {
             if let Some(delivery) = self.ready() {
                 return Some(delivery);
             }
-            if self.told == Told::Closed {
+            if self.told == EndReported::Closed {
                 return None;
             }
             // The sender lives as long as the session handle in the cursor.
@@ -123,28 +123,28 @@ impl Subscription {
         if let Some(piece) = self.next_piece(end) {
             return Some(Delivery::Piece(piece));
         }
-        if self.is_capped() && self.told < Told::Cap && self.cursor.position() < end {
-            self.told = Told::Cap;
+        if self.is_capped() && self.told < EndReported::Cap && self.cursor.position() < end {
+            self.told = EndReported::Cap;
             return Some(Delivery::Capped { at: self.cursor.position() });
         }
-        if let Some(receipt) = receipt.filter(|_| self.told < Told::Exit) {
-            self.told = Told::Exit;
+        if let Some(receipt) = receipt.filter(|_| self.told < EndReported::Exit) {
+            self.told = EndReported::Exit;
             return Some(Delivery::Exited(receipt));
         }
-        if closed && self.told < Told::Closed {
-            self.told = Told::Closed;
+        if closed && self.told < EndReported::Closed {
+            self.told = EndReported::Closed;
             return Some(Delivery::Closed { end });
         }
         None
     }
 
-    fn next_piece(&mut self, end: Offset) -> Option<Piece> {
+    fn next_piece(&mut self, end: Offset) -> Option<JournalPiece> {
         if self.waiting.is_empty() && self.cursor.position() < end && !self.is_capped() {
             let left = usize::try_from(self.limits.total - self.delivered).unwrap_or(usize::MAX);
             self.waiting.extend(self.cursor.read(self.limits.delivery.min(left).max(1)).pieces);
         }
         let piece = self.waiting.pop_front()?;
-        if let Piece::Bytes { bytes, .. } = &piece {
+        if let JournalPiece::Bytes { bytes, .. } = &piece {
             self.delivered += bytes.len() as u64;
         }
         Some(piece)

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Weak};
 use tokio::io::Interest;
 use windlass_proxy::allow::EntryError;
-use windlass_proxy::decision::{Decision, Event, Refusal, Verdict};
+use windlass_proxy::decision::{Decision, ProxyEvent, DenyReason, HostVerdict};
 use windlass_proxy::environment::{AllProxy, environment};
 use windlass_proxy::resolve::SystemResolver;
 use windlass_proxy::{AllowList, Options, Proxy};
@@ -47,14 +47,14 @@ pub(crate) fn variables(plan: &Plan) -> Vec<CString> {
 
 /// A door, and who is let through.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct EgressListener {
     pub(crate) listener: OwnedFd,
     pub(crate) hosts: AllowList,
     /// Lives as long as anything of the session does.
     pub(crate) watcher: Process,
 }
 
-impl Door {
+impl EgressListener {
     /// Stands behind it until nobody is left to come.
     pub(crate) async fn stand(self, session: Weak<Shared>) {
         let listener = TcpListener::from(self.listener);
@@ -62,15 +62,15 @@ impl Door {
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let Ok(watcher) = reactor::watch(self.watcher, Interest::READABLE) else { return };
         let gone = async { drop(watcher.readable().await) };
-        let tell = move |event: Event| note(&session, event);
+        let tell = move |event: ProxyEvent| note(&session, event);
         Proxy::new(self.hosts, Options::default(), SystemResolver::default(), tell)
             .serve(listener, gone)
             .await;
     }
 }
 
-fn note(session: &Weak<Shared>, event: Event) {
-    let Event::Decided(decision) = event else { return };
+fn note(session: &Weak<Shared>, event: ProxyEvent) {
+    let ProxyEvent::Decided(decision) = event else { return };
     let Some(shared): Option<Arc<Shared>> = session.upgrade() else { return };
     if let Some(denial) = denial(&decision) {
         shared.confined.refused(denial);
@@ -79,7 +79,7 @@ fn note(session: &Weak<Shared>, event: Event) {
 
 /// A listed name that has no address, or cannot be looked up, would not be reached without a sandbox either: only the list denies.
 fn denial(decision: &Decision) -> Option<Denial> {
-    let Verdict::Refused(Refusal::Unlisted(why)) = &decision.verdict else { return None };
+    let HostVerdict::Refused(DenyReason::Unlisted(why)) = &decision.verdict else { return None };
     Some(Denial {
         operation: Operation::Connect,
         target: format!("{}:{}", decision.host, decision.port),
@@ -96,20 +96,20 @@ mod tests {
 
     #[test]
     fn a_listed_name_that_does_not_exist_is_no_denial() {
-        let check = |why: Refusal, is_denied: bool| {
+        let check = |why: DenyReason, is_denied: bool| {
             let decision = Decision {
                 connection: ConnectionId(1),
                 protocol: Protocol::Connect,
                 host: "listed.invalid".to_owned(),
                 port: 443,
                 address: None,
-                verdict: Verdict::Refused(why.clone()),
+                verdict: HostVerdict::Refused(why.clone()),
             };
             assert_eq!(denial(&decision).is_some(), is_denied, "{why}");
         };
-        check(Refusal::NoAddress, false);
-        check(Refusal::LookupFailed("Name or service not known".to_owned()), false);
-        check(Refusal::LookupTimedOut, false);
-        check(Refusal::Unlisted(Unlisted::Host), true);
+        check(DenyReason::NoAddress, false);
+        check(DenyReason::LookupFailed("Name or service not known".to_owned()), false);
+        check(DenyReason::LookupTimedOut, false);
+        check(DenyReason::Unlisted(Unlisted::Host), true);
     }
 }

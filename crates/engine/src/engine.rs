@@ -6,25 +6,25 @@ mod registered;
 mod seat;
 mod watched;
 
-pub use errand::{Brought, Errand, ErrandBounds, ErrandError, hand_over};
+pub use errand::{Brought, OneShot, OneShotBounds, OneShotError, hand_over};
 pub use helper_process::HelperProcess;
 
-use self::seat::Seat;
-use self::watched::Watched;
+use self::seat::PreparedSession;
+use self::watched::ReactorEnds;
 use crate::command::{CommandSpec, Io, Stdin};
 use crate::confined::{Confined, Watchers};
 use crate::door;
 use crate::guard::{Guard, Standing};
-use crate::limits::{self as use_limits, Bounds, Cgroups, Fence, FenceOptions, RuntimeLimits};
+use crate::limits::{self as use_limits, Bounds, Cgroups, LimitEnforcer, LimitEnforcerOptions, RuntimeLimits};
 use crate::orphans::{self, Orphans};
 use crate::progress::Progress;
 use crate::reactor;
 use crate::registry::{Registry, RegistryLimits};
 use crate::session::{
-    Drain, Facts, Life, Limits, LiveScreen, MOST_ROOMY, Patience, Prey, Session, Shared, Task, TreeEnd,
-    Whose, end_tree,
+    Drain, SessionFacts, TaskState, Limits, LiveScreen, MOST_ROOMY, KillDelays, KillTarget, Session, Shared, SessionTask, TreeEnd,
+    TargetScope, end_tree,
 };
-use crate::spare::Spare;
+use crate::spare::SpareDescriptors;
 use crate::start::{self, Launched, Placement, StartError};
 use crate::store::Registration;
 use crate::{
@@ -42,10 +42,10 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use windlass_proxy::allow::EntryError;
 use windlass_proxy::environment::remark_on_loopback;
-use windlass_sandbox::{Grounds, Plan, PlanError, Policy, StreamKind, Surroundings};
+use windlass_sandbox::{NamespacePool, Plan, PlanError, Policy, StreamKind, PolicyContext};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
-use windlass_sys::mark::Brand;
+use windlass_sys::mark::RuntimeTag;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 
@@ -59,7 +59,7 @@ pub struct EngineOptions {
     /// How much output each session keeps.
     pub retention: Retention,
     /// The times between TERM, KILL and giving up.
-    pub patience: Patience,
+    pub patience: KillDelays,
     /// How long output is waited for after the root's exit.
     pub drain: Drain,
     /// How many sessions there may be.
@@ -67,7 +67,7 @@ pub struct EngineOptions {
     /// Who ends what is left when this process dies.
     pub guard: Guard,
     /// What confined commands need; without it none can be started.
-    pub grounds: Option<Arc<Grounds>>,
+    pub grounds: Option<Arc<NamespacePool>>,
     /// What is made ready before it is needed.
     pub ahead: Ahead,
     /// What each session may use, whatever its command says.
@@ -112,7 +112,7 @@ struct Inner {
     limits: Limits,
     registry: Mutex<Registry>,
     tasks: Mutex<JoinSet<()>>,
-    brand: Brand,
+    brand: RuntimeTag,
     sequence: AtomicU32,
     open_files: OpenFiles,
     own: ProcessKey,
@@ -120,18 +120,18 @@ struct Inner {
     registration: Option<Arc<Registration>>,
     next_id: AtomicU64,
     next_unlisted: AtomicU64,
-    spare: Arc<Spare>,
+    spare: Arc<SpareDescriptors>,
     /// How many more sources may be given room and time to gather.
     roomy: Arc<Semaphore>,
     orphans: Arc<Orphans>,
-    grounds: Option<Arc<Grounds>>,
+    grounds: Option<Arc<NamespacePool>>,
     /// Whether helpers for confined commands are started ahead of time.
     ahead: bool,
     watchers: Arc<Watchers>,
     runtime: tokio::runtime::Handle,
     /// Told when a start that was under way at the shutdown is over.
     settled: Notify,
-    fence: Arc<Fence>,
+    fence: Arc<LimitEnforcer>,
     guard: Standing,
 }
 
@@ -176,7 +176,7 @@ const FIRST_UNLISTED: u64 = 8_000_000_001;
 impl Engine {
     /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
     pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
-        let brand = Brand::forge();
+        let brand = RuntimeTag::forge();
         if !brand.can_mark() {
             return Err(EngineError::CannotMark);
         }
@@ -190,7 +190,7 @@ impl Engine {
         tokio::spawn(orphans::collect(Arc::clone(&orphans)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
         let fence =
-            FenceOptions { each: options.each, together: options.together, cgroups: options.cgroups, brand };
+            LimitEnforcerOptions { each: options.each, together: options.together, cgroups: options.cgroups, brand };
         let inner = Inner {
             store: options.store.map(Arc::new),
             pruning: options.pruning,
@@ -205,7 +205,7 @@ impl Engine {
             registration,
             next_id: AtomicU64::new(first_id),
             next_unlisted: AtomicU64::new(FIRST_UNLISTED),
-            spare: Arc::new(Spare::keep()),
+            spare: Arc::new(SpareDescriptors::keep()),
             roomy: Arc::new(Semaphore::new(MOST_ROOMY)),
             orphans,
             grounds: options.grounds,
@@ -213,7 +213,7 @@ impl Engine {
             watchers: Arc::default(),
             runtime: tokio::runtime::Handle::current(),
             settled: Notify::new(),
-            fence: Arc::new(Fence::new(fence)),
+            fence: Arc::new(LimitEnforcer::new(fence)),
             guard,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -223,7 +223,7 @@ impl Engine {
     pub fn confine(
         &self,
         policy: &Policy,
-        surroundings: &Surroundings,
+        surroundings: &PolicyContext,
     ) -> Result<Option<Arc<Plan>>, ConfineError> {
         let Policy::Confined(confined) = policy else { return Ok(None) };
         let hosts = door::hosts(&confined.network).transpose()?;
@@ -272,7 +272,7 @@ impl Engine {
         Ok(session)
     }
 
-    fn launch(&self, spec: CommandSpec, seat: Seat) -> Result<Session, StartError> {
+    fn launch(&self, spec: CommandSpec, seat: PreparedSession) -> Result<Session, StartError> {
         let (mark, open_files) = ((self.inner.brand, seat.mark), self.inner.open_files);
         let grounds = self.inner.grounds.as_deref();
         let limits = self.inner.fence.effective(spec.limits);
@@ -282,9 +282,9 @@ impl Engine {
             .launch(limits, |held| start::launch(&spec, &Placement { mark, open_files, grounds, held }))?;
         let Launched { process, ends, confined, door } = launched;
         self.inner.watchers.add(confined.own_processes(), self.inner.brand);
-        let unborn = Unborn(Some(Arc::new(process)));
+        let unborn = KillOnDrop(Some(Arc::new(process)));
         let not_watched = |errno| StartError::system("watch the process", errno);
-        let Watched { outputs, mut input } = Watched::new(ends, &spec.io).map_err(not_watched)?;
+        let ReactorEnds { outputs, mut input } = ReactorEnds::new(ends, &spec.io).map_err(not_watched)?;
         let root = unborn.watch().map_err(not_watched)?;
         let born = Born { root: root.get_ref(), bounds, confined };
         let (session, requests) = Session::new(self.shared(&spec, seat, born));
@@ -299,7 +299,7 @@ impl Engine {
         // Before the task runs: it may be over, and gone from the roots, before this function is.
         self.inner.orphans.roots.started(shared.mark, root.get_ref().pid());
         let last_words = LastWords { shared: Arc::clone(&shared), fence: Arc::clone(&self.inner.fence) };
-        let task = Task { shared, root, outputs, input, requests, life: Life::default() };
+        let task = SessionTask { shared, root, outputs, input, requests, life: TaskState::default() };
         self.spawn(async move {
             let _last_words = last_words;
             task.run().await;
@@ -310,7 +310,7 @@ impl Engine {
         Ok(session)
     }
 
-    fn shared(&self, spec: &CommandSpec, seat: Seat, born: Born<'_>) -> Shared {
+    fn shared(&self, spec: &CommandSpec, seat: PreparedSession, born: Born<'_>) -> Shared {
         let Born { root, bounds, confined } = born;
         let terminal = match &spec.io {
             Io::Terminal(terminal) => Some(terminal.size),
@@ -322,7 +322,7 @@ impl Engine {
             None => Journal::in_memory(self.inner.retention),
         };
         terminal.into_iter().for_each(|size| journal.set_terminal(TerminalSizes::new(size)));
-        let facts = Facts {
+        let facts = SessionFacts {
             id: seat.id,
             name: spec.name.clone(),
             argv: spec.argv.clone(),
@@ -510,11 +510,11 @@ impl Inner {
 }
 
 impl Inner {
-    fn everything(&self) -> Prey {
+    fn everything(&self) -> KillTarget {
         let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let watchers = Arc::clone(&self.watchers);
-        let whose = Whose::Runtime;
-        Prey { brand: self.brand, whose, spare, orphans, on_terminal: false, watcher: None, watchers }
+        let whose = TargetScope::Runtime;
+        KillTarget { brand: self.brand, whose, spare, orphans, on_terminal: false, watcher: None, watchers }
     }
 }
 
@@ -557,7 +557,7 @@ impl Drop for Inner {
 /// Whatever becomes of a session's task, whoever waits is told that nothing more will come from it.
 struct LastWords {
     shared: Arc<Shared>,
-    fence: Arc<Fence>,
+    fence: Arc<LimitEnforcer>,
 }
 
 impl Drop for LastWords {
@@ -569,9 +569,9 @@ impl Drop for LastWords {
 }
 
 /// A process that nobody watches yet: if that fails, it must not stay.
-struct Unborn(Option<Arc<Process>>);
+struct KillOnDrop(Option<Arc<Process>>);
 
-impl Unborn {
+impl KillOnDrop {
     fn watch(mut self) -> Result<AsyncFd<Arc<Process>>, Errno> {
         let process = self.0.take().ok_or(Errno::SRCH)?;
         reactor::watch(process, Interest::READABLE).map_err(|(process, errno)| {
@@ -581,7 +581,7 @@ impl Unborn {
     }
 }
 
-impl Drop for Unborn {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         if let Some(process) = &self.0 {
             let _ = process.signal_group(Signal::KILL);

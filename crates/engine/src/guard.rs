@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::sync::{oneshot, watch};
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
-use windlass_sys::mark::Brand;
+use windlass_sys::mark::RuntimeTag;
 
 /// Who ends a runtime's processes when it dies without doing so itself.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Guard {
     /// The first guardian is started here, so that its failure is told to the caller that makes the engine.
-    pub(crate) fn stand(self, brand: Brand, registration: Option<&Path>) -> Result<Standing, Errno> {
+    pub(crate) fn stand(self, brand: RuntimeTag, registration: Option<&Path>) -> Result<Standing, Errno> {
         let missing = Missing::default();
         let Self::Program(plan) = self else {
             return Ok(Standing { relieved: Mutex::default(), collected: None, missing });
@@ -88,7 +88,7 @@ impl Guard {
 /// Where a guardian is to stand.
 struct Post {
     plan: fn(u32) -> GuardianProgram,
-    brand: Brand,
+    brand: RuntimeTag,
     registration: Option<PathBuf>,
     missing: Missing,
     pause: Duration,
@@ -101,8 +101,8 @@ impl Post {
         loop {
             let began = Instant::now();
             match watch_until_dead(current, &mut relieved).await {
-                Watched::Relieved(guardian) => return collect(guardian).await,
-                Watched::Dead => self.missing.set(Some("it was killed, and is being replaced".to_owned())),
+                WatchOutcome::Relieved(guardian) => return collect(guardian).await,
+                WatchOutcome::Dead => self.missing.set(Some("it was killed, and is being replaced".to_owned())),
             }
             if began.elapsed() >= STEADY {
                 self.pause = FIRST_PAUSE;
@@ -145,14 +145,14 @@ impl Post {
 }
 
 /// The outcome of watching a guardian.
-enum Watched {
+enum WatchOutcome {
     /// It is to do its work now.
     Relieved(Guardian),
     /// It died, and was collected.
     Dead,
 }
 
-async fn watch_until_dead(mut guardian: Guardian, relieved: &mut oneshot::Receiver<()>) -> Watched {
+async fn watch_until_dead(mut guardian: Guardian, relieved: &mut oneshot::Receiver<()>) -> WatchOutcome {
     loop {
         let unwatched = match reactor::watch(guardian, Interest::READABLE) {
             Ok(watched) => {
@@ -162,16 +162,16 @@ async fn watch_until_dead(mut guardian: Guardian, relieved: &mut oneshot::Receiv
                 };
                 let guardian = watched.into_inner();
                 if is_relieved {
-                    return Watched::Relieved(guardian);
+                    return WatchOutcome::Relieved(guardian);
                 }
                 guardian.reap();
-                return Watched::Dead;
+                return WatchOutcome::Dead;
             }
             Err((guardian, _)) => guardian,
         };
         // To let go of it now would set it to work on living sessions.
         tokio::select! {
-            _ = &mut *relieved => return Watched::Relieved(unwatched),
+            _ = &mut *relieved => return WatchOutcome::Relieved(unwatched),
             // timer: descriptors come back as sessions end; there is no event for that.
             () = tokio::time::sleep(LONGEST_PAUSE) => {}
         }

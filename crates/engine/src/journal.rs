@@ -31,20 +31,20 @@ use windlass_sys::pty::Size;
 
 use self::disk::{Disk, RealDisk};
 use self::file::{FileLog, Refused};
-use self::format::Part;
+use self::format::SegmentPart;
 use self::lost::Lost;
 use self::memory::MemoryLog;
 use self::missing::{Gaps, advice};
 use self::opened::Opened;
 use self::read::{Collect, Pieces, Stretch};
 use self::scan::SegmentView;
-use self::segments::{Found, Place, Segment};
+use self::segments::{SegmentLookup, SegmentPaths, Segment};
 use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 
 pub(crate) use self::format::SegmentFile;
 pub use self::missing::{Missing, Why};
 pub use self::opened::OpenJournal;
-pub use self::read::{Piece, Reading};
+pub use self::read::{JournalPiece, BoundedRead};
 pub use self::retention::Retention;
 pub(crate) use self::segments::DirectoryId;
 pub use self::sizes::TerminalSizes;
@@ -186,7 +186,7 @@ impl Journal {
         id: SessionId,
         retention: Retention,
     ) -> Self {
-        Self::on(Arc::new(RealDisk), Place { dir, id, home }, retention)
+        Self::on(Arc::new(RealDisk), SegmentPaths { dir, id, home }, retention)
     }
 
     /// Opens a journal to read it, whether its writer has ended or is still at work; see [`Journal::refresh`].
@@ -202,7 +202,7 @@ impl Journal {
         id: SessionId,
         runtime: Option<ProcessKey>,
     ) -> Result<Self, OpenJournal> {
-        let opened = Opened::new(Place { dir: dir.into(), id, home: None }, runtime)?;
+        let opened = Opened::new(SegmentPaths { dir: dir.into(), id, home: None }, runtime)?;
         let journal = Self::with(Storage::Opened(opened), Retention::default());
         journal.adopt_end(&mut journal.lock());
         Ok(journal)
@@ -313,7 +313,7 @@ impl Journal {
     }
 
     /// Reads up to `limit` bytes of a span, with stream and time. What is missing is said, and costs nothing of the limit.
-    pub fn read(&self, span: Span, limit: usize) -> Reading {
+    pub fn read(&self, span: Span, limit: usize) -> BoundedRead {
         let mut pieces = Pieces::new(span.from(), limit);
         self.walk(span.to(), &mut pieces);
         pieces.finish()
@@ -344,7 +344,7 @@ impl Journal {
         }
     }
 
-    fn on(disk: Arc<dyn Disk>, place: Place, retention: Retention) -> Self {
+    fn on(disk: Arc<dyn Disk>, place: SegmentPaths, retention: Retention) -> Self {
         Self::with(Storage::Files(FileLog::new(place, disk, retention)), retention)
     }
 
@@ -402,7 +402,7 @@ impl Journal {
                     return;
                 }
                 if state.is_lost(view, &error) {
-                    let path = view.place.path(view.segment.start, Part::Data);
+                    let path = view.place.path(view.segment.start, SegmentPart::Data);
                     let reason = format!("reading {}: {error}{}", path.display(), advice(&error));
                     state.note_unreadable(view.segment, reason.clone());
                     self.shared.has_unreadable.store(true, Ordering::Relaxed);
@@ -469,8 +469,8 @@ impl State {
             Storage::Memory(memory) => self.copy(memory, (span, left), collector),
             Storage::Files(files) => self.in_files(files, span, collector),
             Storage::Opened(opened) => match opened.segments().find(span.from()) {
-                Found::Gap { next } => self.hole(span, next, collector),
-                Found::In(segment) => NextStep::ReadSegment(opened.view(segment)),
+                SegmentLookup::Gap { next } => self.hole(span, next, collector),
+                SegmentLookup::In(segment) => NextStep::ReadSegment(opened.view(segment)),
             },
             Storage::Degraded(degraded) if span.from() < degraded.note.at => {
                 let on_disk = Span::new(span.from(), span.to().min(degraded.note.at));
@@ -482,8 +482,8 @@ impl State {
 
     fn in_files(&self, files: &FileLog, span: Span, collector: &mut dyn Collect) -> NextStep {
         match files.segments().find(span.from()) {
-            Found::Gap { next } => self.hole(span, next, collector),
-            Found::In(segment) => {
+            SegmentLookup::Gap { next } => self.hole(span, next, collector),
+            SegmentLookup::In(segment) => {
                 let open = files.open_files(segment.start, span.from());
                 NextStep::ReadSegment(SegmentView { place: files.place().clone(), segment, open })
             }

@@ -35,28 +35,28 @@ pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Streams, Termi
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use door::check_hosts;
 pub use engine::{
-    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, Errand, ErrandBounds, ErrandError,
+    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, OneShot, OneShotBounds, OneShotError,
     HelperProcess, Pruning, hand_over,
 };
 pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{
-    Account, Degraded, Journal, Missing, OpenJournal, Piece, Reading, Retention, Stream, TerminalSizes, Why,
+    Account, Degraded, Journal, Missing, OpenJournal, JournalPiece, BoundedRead, Retention, Stream, TerminalSizes, Why,
 };
 pub use lifetime::Lifetime;
 pub use limits::{
-    Amount, Bytes, BytesPerSecond, Cgroups, Count, Crossed, Enforced, Limits, Means, Peaks, Resource,
+    Amount, Bytes, BytesPerSecond, Cgroups, Count, Crossed, Enforced, Limits, LimitMechanism, Peaks, Resource,
     RuntimeLimits, Scope, UnknownResource, Watching,
 };
 pub use progress::{InputProgress, Phase, Progress};
 pub use reading::{
-    Fitted, Fitting, Form, Part, Reader, Wanted, ended_on_alternate_screen, find_raw, has_alternate_screen,
+    Fitted, Fitting, Form, OutputPart, Reader, ReaderDemand, ended_on_alternate_screen, find_raw, has_alternate_screen,
     screen_text,
 };
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
 pub use registry::{RegistryLimits, WhenFull};
 pub use session::{
-    Abandoned, Attention, Drain, Facts, InputError, LastLine, Patience, QUEUE_LIMIT, ScreenView, Session,
+    Abandoned, Attention, Drain, SessionFacts, InputError, LastLine, KillDelays, QUEUE_LIMIT, ScreenView, Session,
     TreeEnd, Written,
 };
 pub use start::StartError;
@@ -64,7 +64,7 @@ pub use store::{
     Backlog, ClaimId, DeadRuntime, ListSessions, Listing, LoadRecord, OpenStore, PidScope, Presence,
     ProcessKey, Prune, Pruned, SessionRecord, StartRecord, StopRequest, Store, StoreLimits, WriteRecord,
 };
-pub use tally::Tally;
+pub use tally::TokenTally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};
 pub use windlass_output::{Offset, Span};
 pub use windlass_proxy::Announcement;

@@ -13,8 +13,8 @@ mod words;
 pub use fence::{Cgroups, RuntimeLimits, Watching};
 pub use words::UnknownResource;
 
-pub(crate) use bounds::{Bounds, Held};
-pub(crate) use fence::{Fence, FenceOptions};
+pub(crate) use bounds::{Bounds, KernelLimits};
+pub(crate) use fence::{LimitEnforcer, LimitEnforcerOptions};
 pub(crate) use watcher::watch;
 
 use std::time::Duration;
@@ -86,7 +86,7 @@ pub enum Scope {
 
 /// By what a limit is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum LimitMechanism {
     /// A control group of version 2.
     CgroupV2,
     /// Control groups of version 1.
@@ -111,7 +111,7 @@ pub struct Crossed {
     /// The most that was measured.
     pub peak: Amount,
     /// What noticed it.
-    pub means: Means,
+    pub means: LimitMechanism,
 }
 
 /// A limit that was in force, and by what.
@@ -124,7 +124,7 @@ pub struct Enforced {
     /// The limit.
     pub limit: Amount,
     /// By what. One limit may be kept by two means: one holds it, the other says so.
-    pub means: Means,
+    pub means: LimitMechanism,
 }
 
 /// The most that was measured of each resource, as far as it was.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
-use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::mark::{RuntimeTag, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::tree::{self, Adoption, Recognise};
 
@@ -129,7 +129,7 @@ impl Roots {
 /// The descendants that the kernel hands to this process.
 #[derive(Debug)]
 pub(crate) struct Orphans {
-    brand: Brand,
+    brand: RuntimeTag,
     adoption: Adoption,
     pub(crate) roots: Roots,
 }
@@ -148,7 +148,7 @@ impl Recognise for Orphans {
 
 impl Orphans {
     /// From now on they come.
-    pub(crate) fn adopt(brand: Brand) -> Self {
+    pub(crate) fn adopt(brand: RuntimeTag) -> Self {
         Self { brand, adoption: tree::adopt_orphans(), roots: Roots::default() }
     }
 
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn mark(sequence: u32) -> Mark {
-        Brand::forge().mark(sequence, Fate::WithRuntime)
+        RuntimeTag::forge().mark(sequence, Fate::WithRuntime)
     }
 
     /// Whether the collector was told to look.

@@ -1,7 +1,7 @@
 //! From a journal to text: decoded as it is read, or fitted into a budget with the address of what was left out.
 
 use crate::journal::{Journal, Missing, Why, grid};
-use crate::tally::Tally;
+use crate::tally::TokenTally;
 use windlass_output::{
     Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, OutputSource, Pattern, RawMatcher,
     Screen, Settler, Span, Tokenizer, Tokens, Utf8, View, excerpt, may_end_on_alternate_screen,
@@ -24,7 +24,7 @@ pub enum Form {
 }
 
 /// What a reader is handed.
-pub enum Part<'a> {
+pub enum OutputPart<'a> {
     /// Text, and where it came from.
     Text(&'a View),
     /// Output that was printed and cannot be shown, and why.
@@ -94,8 +94,8 @@ impl<'a> Reader<'a> {
     pub fn advance<E>(
         &mut self,
         end: Offset,
-        mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>,
-    ) -> Result<Wanted, E> {
+        mut take: impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
+    ) -> Result<ReaderDemand, E> {
         while self.position < end.min(self.journal.end()) {
             self.bytes.clear();
             let read = self.journal.read_into(Span::new(self.position, end), STEP, &mut self.bytes);
@@ -104,19 +104,19 @@ impl<'a> Reader<'a> {
                 break;
             }
             self.position = read.to();
-            if !gone.is_empty() && self.skip(gone, &mut take)? == Wanted::NoMore
-                || self.hand_out_bytes(&mut take)? == Wanted::NoMore
+            if !gone.is_empty() && self.skip(gone, &mut take)? == ReaderDemand::NoMore
+                || self.hand_out_bytes(&mut take)? == ReaderDemand::NoMore
             {
-                return Ok(Wanted::NoMore);
+                return Ok(ReaderDemand::NoMore);
             }
         }
-        Ok(Wanted::More)
+        Ok(ReaderDemand::More)
     }
 
     /// Hands out what was held back because it could still have changed, and at the end of everything what a program left on
     /// the alternate screen.
-    pub fn finish<E>(mut self, mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>) -> Result<(), E> {
-        if self.settle_rest(self.position, &mut take)? == Wanted::NoMore {
+    pub fn finish<E>(mut self, mut take: impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>) -> Result<(), E> {
+        if self.settle_rest(self.position, &mut take)? == ReaderDemand::NoMore {
             return Ok(());
         }
         if let Some(closing) = closing(self.journal, self.form, self.position) {
@@ -127,8 +127,8 @@ impl<'a> Reader<'a> {
 
     fn hand_out_bytes<E>(
         &mut self,
-        take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
-    ) -> Result<Wanted, E> {
+        take: &mut impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
+    ) -> Result<ReaderDemand, E> {
         self.decoder.feed(&self.bytes, self.journal, &mut self.view);
         self.hand_out_view(take)
     }
@@ -136,10 +136,10 @@ impl<'a> Reader<'a> {
     fn skip<E>(
         &mut self,
         gone: Span,
-        take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
-    ) -> Result<Wanted, E> {
-        if self.settle_rest(gone.to(), take)? == Wanted::NoMore {
-            return Ok(Wanted::NoMore);
+        take: &mut impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
+    ) -> Result<ReaderDemand, E> {
+        if self.settle_rest(gone.to(), take)? == ReaderDemand::NoMore {
+            return Ok(ReaderDemand::NoMore);
         }
         let mut missing = self.journal.account().missing_in(gone);
         if missing.is_empty() {
@@ -150,19 +150,19 @@ impl<'a> Reader<'a> {
         for missing in &missing {
             // The bytes after the hole do not continue the line before it.
             self.view.break_line();
-            if take(Part::Gone(missing))? == Wanted::NoMore {
-                return Ok(Wanted::NoMore);
+            if take(OutputPart::Gone(missing))? == ReaderDemand::NoMore {
+                return Ok(ReaderDemand::NoMore);
             }
         }
-        Ok(Wanted::More)
+        Ok(ReaderDemand::More)
     }
 
     /// Ends the text before a hole, or at the end, and begins anew behind it.
     fn settle_rest<E>(
         &mut self,
         next: Offset,
-        take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
-    ) -> Result<Wanted, E> {
+        take: &mut impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
+    ) -> Result<ReaderDemand, E> {
         let next = Decoder::new(self.form, next, self.journal);
         std::mem::replace(&mut self.decoder, next).finish(&mut self.view);
         self.hand_out_view(take)
@@ -170,12 +170,12 @@ impl<'a> Reader<'a> {
 
     fn hand_out_view<E>(
         &mut self,
-        take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
-    ) -> Result<Wanted, E> {
+        take: &mut impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
+    ) -> Result<ReaderDemand, E> {
         if self.view.is_empty() {
-            return Ok(Wanted::More);
+            return Ok(ReaderDemand::More);
         }
-        let wanted = take(Part::Text(&self.view))?;
+        let wanted = take(OutputPart::Text(&self.view))?;
         self.view.clear();
         Ok(wanted)
     }
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
 
 /// Whether a reader has seen enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ReaderDemand {
     /// Not yet.
     More,
     /// It has.
@@ -267,13 +267,13 @@ impl Fitting<'_> {
     }
 
     /// The same, going on with a tally if there is one of this part.
-    pub fn fit_counted(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Fitted {
+    pub fn fit_counted(&self, journal: &Journal, span: Span, tally: Option<TokenTally>) -> Fitted {
         let span = span.intersect(Span::new(Offset::ZERO, journal.end()));
         let fitted = self.fit_kept(journal, up_to_last_kept(journal, span), tally);
         Fitted { span, ..fitted }
     }
 
-    fn fit_kept(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Fitted {
+    fn fit_kept(&self, journal: &Journal, span: Span, tally: Option<TokenTally>) -> Fitted {
         let ends = Ends::read(journal, span, Budget::Tokens(self.budget).reach());
         let mut head = self.decode(journal, &ends.head, ends.head_span.from());
         let closing = closing(journal, self.form, span.to());
@@ -303,7 +303,7 @@ impl Fitting<'_> {
         Fitted { text, original, span, omitted: omitted.map(|omitted| (omitted.span, omitted.tokens)) }
     }
 
-    fn total(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Tokens {
+    fn total(&self, journal: &Journal, span: Span, tally: Option<TokenTally>) -> Tokens {
         let tally = tally.filter(|tally| tally.is_of(self.form, self.tokenizer, span));
         match tally {
             Some(tally) => tally.finish(journal, span.to()),
@@ -313,7 +313,7 @@ impl Fitting<'_> {
 
     /// How many tokens a part of a journal has as text. Output that is gone has none.
     pub fn count(&self, journal: &Journal, span: Span) -> Tokens {
-        Tally::new(self.form, self.tokenizer, span.from()).finish(journal, span.to())
+        TokenTally::new(self.form, self.tokenizer, span.from()).finish(journal, span.to())
     }
 
     fn decode(&self, journal: &Journal, bytes: &[u8], base: Offset) -> View {
@@ -480,12 +480,12 @@ mod tests {
 
     fn read_all(journal: &Journal, form: Form) -> (String, Vec<Span>) {
         let (mut text, mut gone) = (String::new(), Vec::new());
-        let mut take = |part: Part<'_>| -> Result<Wanted, ()> {
+        let mut take = |part: OutputPart<'_>| -> Result<ReaderDemand, ()> {
             match part {
-                Part::Text(view) => text.push_str(view.text()),
-                Part::Gone(missing) => gone.push(missing.span),
+                OutputPart::Text(view) => text.push_str(view.text()),
+                OutputPart::Gone(missing) => gone.push(missing.span),
             }
-            Ok(Wanted::More)
+            Ok(ReaderDemand::More)
         };
         let mut reader = Reader::new(journal, Offset::ZERO, form);
         reader.advance(journal.end(), &mut take).unwrap();
@@ -519,7 +519,7 @@ mod tests {
         assert_eq!(read_all(&journal, Form::Settled).0, text);
         let all = Span::new(Offset::ZERO, journal.end());
         assert_eq!(fitting(1000).fit(&journal, all).text, text);
-        let mut tally = Tally::new(Form::Settled, Tokenizer::Bytes4, Offset::ZERO);
+        let mut tally = TokenTally::new(Form::Settled, Tokenizer::Bytes4, Offset::ZERO);
         for end in 0..journal.end().get() {
             tally = tally.advanced(&journal, Offset::new(end));
         }

@@ -34,7 +34,7 @@ pub enum WhenFull {
 
 #[derive(Debug)]
 pub(crate) struct Registry {
-    sessions: BTreeMap<SessionId, Entry>,
+    sessions: BTreeMap<SessionId, RegistryEntry>,
     names: HashMap<String, SessionId>,
     /// Names of sessions that are being started: nobody else may have them meanwhile.
     promised: HashSet<String>,
@@ -52,13 +52,13 @@ pub(crate) struct Registry {
 const LOOK_EVERY: usize = 64;
 
 #[derive(Debug)]
-enum Entry {
+enum RegistryEntry {
     Held(Session),
     /// A `call` session lives only as long as its caller holds it.
     Lent(WeakSession),
 }
 
-impl Entry {
+impl RegistryEntry {
     fn session(&self) -> Option<Session> {
         match self {
             Self::Held(session) => Some(session.clone()),
@@ -161,8 +161,8 @@ impl Registry {
             self.names.insert(name.clone(), facts.id);
         }
         let entry = match facts.lifetime {
-            Lifetime::Call => Entry::Lent(session.downgrade()),
-            Lifetime::Runtime | Lifetime::Detached => Entry::Held(session.clone()),
+            Lifetime::Call => RegistryEntry::Lent(session.downgrade()),
+            Lifetime::Runtime | Lifetime::Detached => RegistryEntry::Held(session.clone()),
         };
         self.sessions.insert(facts.id, entry);
     }
@@ -176,7 +176,7 @@ impl Registry {
     }
 
     pub(crate) fn all(&self) -> Vec<Session> {
-        self.sessions.values().filter_map(Entry::session).collect()
+        self.sessions.values().filter_map(RegistryEntry::session).collect()
     }
 
     /// No more sessions.
@@ -192,7 +192,7 @@ impl Registry {
 }
 
 /// Whether nothing of a session is left to look after: letting go of one that left something running would end that.
-fn is_over(entry: &Entry) -> bool {
+fn is_over(entry: &RegistryEntry) -> bool {
     entry.session().is_none_or(|session| {
         let progress = session.progress();
         progress.closed && progress.receipt.is_some_and(|receipt| receipt.left_running.is_empty())

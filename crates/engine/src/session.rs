@@ -14,21 +14,21 @@ pub use attention::Attention;
 pub use input::{InputError, LastLine, QUEUE_LIMIT};
 pub use screen::ScreenView;
 pub use task::Drain;
-pub use terminate::{Patience, TreeEnd};
+pub use terminate::{KillDelays, TreeEnd};
 
 pub(crate) use input::Input;
 pub(crate) use output::Outputs;
 pub(crate) use screen::LiveScreen;
 pub(crate) use source::{MOST_ROOMY, Source};
-pub(crate) use task::{Life, Request, Task};
-pub(crate) use terminate::{Prey, Whose, end_tree};
+pub(crate) use task::{TaskState, Request, SessionTask};
+pub(crate) use terminate::{KillTarget, TargetScope, end_tree};
 
 use crate::confined::{Confined, Watchers};
 use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
 use crate::limits::Bounds;
 use crate::orphans::Orphans;
 use crate::progress::{InputProgress, Progress};
-use crate::spare::Spare;
+use crate::spare::SpareDescriptors;
 use crate::store::NameClaim;
 use crate::{Cause, Journal, Lifetime, Pace, ProcessLine, Receipt, SessionId, Store};
 use rustix::io::Errno;
@@ -41,7 +41,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use windlass_output::Offset;
 use windlass_sandbox::{Denial, Plan};
 use windlass_sys::evidence::{self, Endpoint};
-use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::mark::{RuntimeTag, Mark};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
@@ -57,7 +57,7 @@ pub struct Session {
 /// What the task and the handles have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) facts: Facts,
+    pub(crate) facts: SessionFacts,
     pub(crate) journal: Journal,
     pub(crate) progress: watch::Sender<Progress>,
     /// Told after every change of progress but those of output and input: whoever waits for an end need not be woken for
@@ -72,11 +72,11 @@ pub(crate) struct Shared {
     pub(crate) pace: Pace,
     pub(crate) lifetime: Lifetime,
     pub(crate) limits: Limits,
-    pub(crate) brand: Brand,
+    pub(crate) brand: RuntimeTag,
     pub(crate) mark: Mark,
     /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
-    pub(crate) spare: Arc<Spare>,
+    pub(crate) spare: Arc<SpareDescriptors>,
     /// How many more sources may be given room and time to gather.
     pub(crate) roomy: Arc<Semaphore>,
     pub(crate) orphans: Arc<Orphans>,
@@ -106,7 +106,7 @@ impl Drop for Shared {
 
 /// What was decided when the session started and never changes.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct SessionFacts {
     /// Its number.
     pub id: SessionId,
     /// Its name, if it was given one.
@@ -138,7 +138,7 @@ pub struct Facts {
 /// The times a session's end is governed by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    pub(crate) patience: Patience,
+    pub(crate) patience: KillDelays,
     pub(crate) drain: Drain,
 }
 
@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// What never changes about it.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &SessionFacts {
         &self.shared.facts
     }
 
@@ -411,16 +411,16 @@ impl Shared {
         self.story.send_replace(());
     }
 
-    pub(crate) fn prey(&self) -> Prey {
-        let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
+    pub(crate) fn prey(&self) -> KillTarget {
+        let whose = TargetScope::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let (on_terminal, watcher) = (self.facts.terminal.is_some(), self.confined.watcher());
         let watchers = Arc::clone(&self.watchers);
-        Prey { brand: self.brand, whose, spare, orphans, on_terminal, watcher, watchers }
+        KillTarget { brand: self.brand, whose, spare, orphans, on_terminal, watcher, watchers }
     }
 
-    fn group_prey(&self) -> Prey {
-        Prey { whose: Whose::Group { mark: self.mark, group: self.facts.root }, ..self.prey() }
+    fn group_prey(&self) -> KillTarget {
+        KillTarget { whose: TargetScope::Group { mark: self.mark, group: self.facts.root }, ..self.prey() }
     }
 
     fn touch(&self) {

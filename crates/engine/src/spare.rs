@@ -9,9 +9,9 @@ const KEPT_BACK: usize = 6;
 
 /// A few open descriptors that stand for others.
 #[derive(Debug)]
-pub(crate) struct Spare(Mutex<Vec<OwnedFd>>);
+pub(crate) struct SpareDescriptors(Mutex<Vec<OwnedFd>>);
 
-impl Spare {
+impl SpareDescriptors {
     pub(crate) fn keep() -> Self {
         Self(Mutex::new(fresh()))
     }

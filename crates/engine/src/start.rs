@@ -4,19 +4,19 @@
 use crate::SessionId;
 use crate::command::{CommandSpec, Io, Stdin, Streams, Terminal};
 use crate::confined::Confined;
-use crate::door::{self, Door};
-use crate::limits::Held;
+use crate::door::{self, EgressListener};
+use crate::limits::KernelLimits;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{SealFlags, fcntl_add_seals};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use windlass_sandbox::{Access, Grounds, Plan, Stage, StartFailure};
+use windlass_sandbox::{Access, NamespacePool, Plan, ConfineStep, StartFailure};
 use windlass_sys::limits::OpenFiles;
-use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::mark::{RuntimeTag, Mark};
 use windlass_sys::process::Process;
-use windlass_sys::spawn::{self, Kinship, Launch, Stdio, Step};
+use windlass_sys::spawn::{self, Kinship, Launch, Stdio, SpawnStep};
 use windlass_sys::{descriptor, pipes, pty};
 
 /// Why a command was not started.
@@ -148,11 +148,11 @@ pub(crate) enum Ends {
 /// Where and as what the command is launched.
 #[derive(Debug)]
 pub(crate) struct Placement<'a> {
-    pub(crate) mark: (Brand, Mark),
+    pub(crate) mark: (RuntimeTag, Mark),
     pub(crate) open_files: OpenFiles,
     /// What a confined command needs.
-    pub(crate) grounds: Option<&'a Grounds>,
-    pub(crate) held: Held<'a>,
+    pub(crate) grounds: Option<&'a NamespacePool>,
+    pub(crate) held: KernelLimits<'a>,
 }
 
 /// A command that runs.
@@ -161,7 +161,7 @@ pub(crate) struct Launched {
     pub(crate) process: Process,
     pub(crate) ends: Ends,
     pub(crate) confined: Confined,
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<EgressListener>,
 }
 
 /// Launches the command.
@@ -222,12 +222,12 @@ fn launch_on_terminal(
 struct Begun {
     process: Process,
     confined: Confined,
-    door: Option<Door>,
+    door: Option<EgressListener>,
 }
 
-fn door_of(plan: &Plan, watcher: &Option<Process>, listener: Option<OwnedFd>) -> Option<Door> {
+fn door_of(plan: &Plan, watcher: &Option<Process>, listener: Option<OwnedFd>) -> Option<EgressListener> {
     let hosts = door::hosts(&plan.network)?.ok()?;
-    Some(Door { listener: listener?, hosts, watcher: watcher.as_ref()?.try_clone().ok()? })
+    Some(EgressListener { listener: listener?, hosts, watcher: watcher.as_ref()?.try_clone().ok()? })
 }
 
 /// The command as the kernel takes it.
@@ -311,19 +311,19 @@ impl Call {
     /// What goes wrong with the command itself is said as it would be without a sandbox.
     fn explain_confined(&self, spec: &CommandSpec, failure: StartFailure) -> StartError {
         let step = |stage| match stage {
-            Stage::Directory => Some(Step::Directory),
-            Stage::Execute => Some(Step::Execute),
+            ConfineStep::Directory => Some(SpawnStep::Directory),
+            ConfineStep::Execute => Some(SpawnStep::Execute),
             _ => None,
         };
         match failure {
-            StartFailure::Confining(failure) if failure.stage == Stage::Group => {
+            StartFailure::Confining(failure) if failure.stage == ConfineStep::Group => {
                 StartError::Group { source: failure.errno }
             }
             StartFailure::Confining(failure) => match step(failure.stage) {
                 Some(step) => self.explain(spec, step, failure.errno),
                 None => StartError::Sandbox { reason: format!("cannot {failure}") },
             },
-            StartFailure::Helper(failure) if failure.step == Step::Clone => {
+            StartFailure::Helper(failure) if failure.step == SpawnStep::Clone => {
                 self.explain(spec, failure.step, failure.errno)
             }
             failure => StartError::Sandbox { reason: failure.to_string() },
@@ -353,10 +353,10 @@ impl Call {
         spawn::launch(&launch).map_err(|failure| self.explain(spec, failure.step, failure.errno))
     }
 
-    fn explain(&self, spec: &CommandSpec, step: Step, errno: Errno) -> StartError {
+    fn explain(&self, spec: &CommandSpec, step: SpawnStep, errno: Errno) -> StartError {
         match step {
-            Step::Directory => StartError::Directory { directory: spec.directory.clone(), source: errno },
-            Step::Execute => {
+            SpawnStep::Directory => StartError::Directory { directory: spec.directory.clone(), source: errno },
+            SpawnStep::Execute => {
                 let program = PathBuf::from(OsStr::from_bytes(self.program.as_bytes()));
                 if matches!(errno, Errno::NOENT | Errno::NOTDIR) && !spec.directory.join(&program).exists() {
                     let searched = spec.directory.to_string_lossy().into_owned();
@@ -368,13 +368,13 @@ impl Call {
                 let reason = why_not_executable(&program, errno);
                 StartError::CannotExecute { program, reason, source: errno }
             }
-            Step::Clone if errno == Errno::AGAIN => StartError::OutOfProcesses,
-            Step::Clone => StartError::system("start a process", errno),
-            Step::Session => StartError::system("make a session for the process", errno),
-            Step::Terminal => StartError::system("give the process its terminal", errno),
-            Step::Descriptors => StartError::system("give the process its pipes", errno),
-            Step::Groups => StartError::Group { source: errno },
-            Step::Limits => StartError::system("set the limits of the process", errno),
+            SpawnStep::Clone if errno == Errno::AGAIN => StartError::OutOfProcesses,
+            SpawnStep::Clone => StartError::system("start a process", errno),
+            SpawnStep::Session => StartError::system("make a session for the process", errno),
+            SpawnStep::Terminal => StartError::system("give the process its terminal", errno),
+            SpawnStep::Descriptors => StartError::system("give the process its pipes", errno),
+            SpawnStep::Groups => StartError::Group { source: errno },
+            SpawnStep::Limits => StartError::system("set the limits of the process", errno),
         }
     }
 }

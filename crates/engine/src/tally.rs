@@ -3,7 +3,7 @@
 //! What has piled up is shared out among a few threads, which are gone when it is counted.
 
 use crate::journal::Journal;
-use crate::reading::{Form, Part, Paused, Reader, Wanted};
+use crate::reading::{Form, OutputPart, Paused, Reader, ReaderDemand};
 use std::convert::Infallible;
 use std::fmt;
 use std::num::NonZero;
@@ -13,7 +13,7 @@ use std::thread;
 use windlass_output::{Offset, Span, TokenCounter, Tokenizer, Tokens};
 
 /// Counts the text of an output from some place on, as far as it has got. Output that is gone has no tokens.
-pub struct Tally {
+pub struct TokenTally {
     from: Offset,
     form: Form,
     tokenizer: Tokenizer,
@@ -21,7 +21,7 @@ pub struct Tally {
     counter: TokenCounter,
 }
 
-impl fmt::Debug for Tally {
+impl fmt::Debug for TokenTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tally")
             .field("from", &self.from)
@@ -30,7 +30,7 @@ impl fmt::Debug for Tally {
     }
 }
 
-impl Tally {
+impl TokenTally {
     /// A count that has not begun.
     pub fn new(form: Form, tokenizer: Tokenizer, from: Offset) -> Self {
         let (reader, counter) = (Paused::at(from, form), TokenCounter::new(tokenizer));
@@ -99,7 +99,7 @@ fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpe
         (0..helping.len() * AHEAD).for_each(|_| drop(returned.send(String::new())));
         let Ok(_) = reader.advance(end, |part| {
             hand_on(counter, &part, &texts, &spare);
-            Ok::<_, Infallible>(Wanted::More)
+            Ok::<_, Infallible>(ReaderDemand::More)
         });
         drop(texts);
         for helper in helping {
@@ -109,8 +109,8 @@ fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpe
 }
 
 /// Lets somebody else count what can be counted apart, if anybody has the time.
-fn hand_on(counter: &mut TokenCounter, part: &Part<'_>, texts: &Sender<String>, spare: &Receiver<String>) {
-    let Part::Text(view) = part else { return };
+fn hand_on(counter: &mut TokenCounter, part: &OutputPart<'_>, texts: &Sender<String>, spare: &Receiver<String>) {
+    let OutputPart::Text(view) = part else { return };
     let middle = counter.feed_edges(view.text());
     if middle.is_empty() {
         return;
@@ -137,11 +137,11 @@ fn help(mut counter: TokenCounter, waiting: &Mutex<Receiver<String>>, returned: 
     counter.finish()
 }
 
-fn count(counter: &mut TokenCounter, part: &Part<'_>) -> Result<Wanted, Infallible> {
-    if let Part::Text(view) = part {
+fn count(counter: &mut TokenCounter, part: &OutputPart<'_>) -> Result<ReaderDemand, Infallible> {
+    if let OutputPart::Text(view) = part {
         counter.feed(view.text());
     }
-    Ok(Wanted::More)
+    Ok(ReaderDemand::More)
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     fn a_count_in_steps_is_the_count_of_the_whole() {
         let (text, journal) = (text(3000), Journal::in_memory(Retention::default()));
         journal.append(Stream::Stdout, Duration::ZERO, text.as_bytes());
-        let mut tally = Tally::new(Form::Raw, Tokenizer::O200k, Offset::ZERO);
+        let mut tally = TokenTally::new(Form::Raw, Tokenizer::O200k, Offset::ZERO);
         for end in (0..journal.end().get()).step_by(977) {
             tally = tally.advanced(&journal, Offset::new(end));
         }
@@ -176,7 +176,7 @@ mod tests {
         let settled = Tokenizer::O200k.count(&text.replace('\r', ""));
         for (form, expected) in [(Form::Raw, counted), (Form::Settled, settled)] {
             let begun =
-                Tally::new(form, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(1001));
+                TokenTally::new(form, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(1001));
             assert_eq!(begun.finish(&journal, journal.end()), expected, "{form:?}");
         }
         for helpers in 1..4 {
@@ -192,7 +192,7 @@ mod tests {
     fn a_tally_of_something_else_or_of_more_is_not_used() {
         let journal = Journal::in_memory(Retention::default());
         journal.append(Stream::Stdout, Duration::ZERO, text(10).as_bytes());
-        let tally = Tally::new(Form::Raw, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(50));
+        let tally = TokenTally::new(Form::Raw, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(50));
         let is_of = |from, to| {
             tally.is_of(Form::Raw, Tokenizer::O200k, Span::new(Offset::new(from), Offset::new(to)))
         };

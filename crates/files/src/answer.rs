@@ -7,7 +7,7 @@ use crate::words::Named;
 
 /// What a tool found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum FileOutput {
     /// Lines, and behind them `Note: ` lines that say what was left out.
     Text(String),
     /// A picture.
@@ -21,7 +21,7 @@ pub enum Answer {
 
 /// Why a call was not carried out. Its text is written for the model that made the call.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum FileToolError {
     /// The arguments are not a JSON object.
     #[error("the arguments must be a JSON object: {complaint}")]
     NoObject {
@@ -92,7 +92,7 @@ pub enum Refusal {
     Stopped,
 }
 
-impl Refusal {
+impl FileToolError {
     pub(crate) fn argument(field: impl Into<String>, complaint: impl Into<String>) -> Self {
         Self::Argument { field: field.into(), complaint: complaint.into() }
     }

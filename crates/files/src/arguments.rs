@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::answer::Refusal;
+use crate::answer::FileToolError;
 
 /// The arguments that have not been taken yet.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Fields {
     }
 
     /// The arguments within an argument.
-    pub(crate) fn group(&mut self, name: &str, within: &'static str) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn group(&mut self, name: &str, within: &'static str) -> Result<Option<Self>, FileToolError> {
         match self.rest.remove(name) {
             None => Ok(None),
             Some(Value::Object(map)) => Ok(Some(Self { within, ..Self::new(map) })),
@@ -33,7 +33,7 @@ impl Fields {
         }
     }
 
-    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, FileToolError> {
         match self.rest.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -42,7 +42,7 @@ impl Fields {
     }
 
     /// One string or a list of them.
-    pub(crate) fn texts(&mut self, name: &str) -> Result<Vec<String>, Refusal> {
+    pub(crate) fn texts(&mut self, name: &str) -> Result<Vec<String>, FileToolError> {
         match self.rest.remove(name) {
             None => Ok(Vec::new()),
             Some(Value::String(text)) => Ok(vec![text]),
@@ -54,7 +54,7 @@ impl Fields {
     }
 
     /// A path, under the first of these names that is given.
-    pub(crate) fn path(&mut self, names: &[&str]) -> Result<Option<PathBuf>, Refusal> {
+    pub(crate) fn path(&mut self, names: &[&str]) -> Result<Option<PathBuf>, FileToolError> {
         let Some(name) = names.iter().find(|name| self.rest.contains_key(**name)) else { return Ok(None) };
         let path = self.text(name)?.unwrap_or_default();
         if path.contains('\0') {
@@ -64,7 +64,7 @@ impl Fields {
     }
 
     /// A number from 1 on.
-    pub(crate) fn positive(&mut self, name: &str) -> Result<Option<u64>, Refusal> {
+    pub(crate) fn positive(&mut self, name: &str) -> Result<Option<u64>, FileToolError> {
         match self.whole(name)? {
             Some(0) => Err(self.wrong(name, "counting begins at 1, so give 1 or more")),
             other => Ok(other),
@@ -72,13 +72,13 @@ impl Fields {
     }
 
     /// A number from 0 on.
-    pub(crate) fn whole(&mut self, name: &str) -> Result<Option<u64>, Refusal> {
+    pub(crate) fn whole(&mut self, name: &str) -> Result<Option<u64>, FileToolError> {
         let Some(value) = self.rest.remove(name) else { return Ok(None) };
         let number = whole_number(&value);
         number.map(Some).ok_or_else(|| self.unfit(name, &value, "a whole number that is not negative"))
     }
 
-    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, Refusal> {
+    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, FileToolError> {
         match self.rest.remove(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
@@ -92,13 +92,13 @@ impl Fields {
         &mut self,
         name: &str,
         words: &[&str],
-    ) -> Result<Option<T>, Refusal> {
+    ) -> Result<Option<T>, FileToolError> {
         let Some(value) = self.rest.remove(name) else { return Ok(None) };
         let chosen = serde_json::from_value(value.clone());
         chosen.map(Some).map_err(|_| self.unfit(name, &value, &format!("one of {}", words.join(", "))))
     }
 
-    pub(crate) fn required<T>(&self, name: &str, value: Option<T>) -> Result<T, Refusal> {
+    pub(crate) fn required<T>(&self, name: &str, value: Option<T>) -> Result<T, FileToolError> {
         value.ok_or_else(|| self.wrong(name, "is missing, and nothing can be done without it"))
     }
 
@@ -112,20 +112,20 @@ impl Fields {
         names.map(remark).collect()
     }
 
-    pub(crate) fn wrong(&self, name: &str, complaint: &str) -> Refusal {
-        Refusal::argument(format!("{}{name}", self.within), complaint)
+    pub(crate) fn wrong(&self, name: &str, complaint: &str) -> FileToolError {
+        FileToolError::argument(format!("{}{name}", self.within), complaint)
     }
 
-    fn unfit(&self, name: &str, value: &Value, wanted: &str) -> Refusal {
+    fn unfit(&self, name: &str, value: &Value, wanted: &str) -> FileToolError {
         self.wrong(name, &format!("got {}, but it must be {wanted}", beginning(&value.to_string())))
     }
 }
 
 /// A call's arguments as an object.
-pub(crate) fn object(text: &str) -> Result<Map<String, Value>, Refusal> {
+pub(crate) fn object(text: &str) -> Result<Map<String, Value>, FileToolError> {
     // Nothing at all is what some models send for a call without arguments.
     let text = if text.trim().is_empty() { "{}" } else { text };
-    serde_json::from_str(text).map_err(|error| Refusal::NoObject { complaint: error.to_string() })
+    serde_json::from_str(text).map_err(|error| FileToolError::NoObject { complaint: error.to_string() })
 }
 
 fn whole_number(value: &Value) -> Option<u64> {

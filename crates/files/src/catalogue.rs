@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::answer::{Answer, Refusal};
-use crate::surroundings::Surroundings;
+use crate::answer::{FileOutput, FileToolError};
+use crate::surroundings::FileContext;
 use crate::{grep_files, list_dir, read_file, view_image};
 
 /// One tool, as it is shown to models and called by them. None changes anything, so calls may run beside each other.
@@ -20,7 +20,7 @@ pub struct Tool {
 }
 
 /// How a tool is called.
-type Call = fn(Map<String, Value>, &Surroundings<'_>) -> Result<Answer, Refusal>;
+type Call = fn(Map<String, Value>, &FileContext<'_>) -> Result<FileOutput, FileToolError>;
 
 /// All of them. The order never changes: prompts that begin with it stay cached.
 pub const TOOLS: [Tool; 4] = [

@@ -14,15 +14,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::include::Include;
-use self::lines::{InTime, Wanted};
+use self::lines::{InTime, LineSelection};
 use self::newest::Hit;
 use self::pattern::Pattern;
 use self::search::{Search, Searched};
-use crate::answer::{Answer, Refusal};
+use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::bounds::Text;
 use crate::opening;
-use crate::surroundings::Surroundings;
+use crate::surroundings::FileContext;
 use crate::words::{Named, count};
 
 /// What it is called by.
@@ -87,7 +87,7 @@ pub enum Output {
 
 impl Arguments {
     /// Reads them from a call's arguments.
-    pub fn parse(arguments: Map<String, Value>) -> Result<Self, Refusal> {
+    pub fn parse(arguments: Map<String, Value>) -> Result<Self, FileToolError> {
         let mut fields = Fields::new(arguments);
         let pattern = fields.text("pattern")?;
         Ok(Self {
@@ -101,21 +101,21 @@ impl Arguments {
     }
 
     /// Reads them from JSON text.
-    pub fn from_json(text: &str) -> Result<Self, Refusal> {
+    pub fn from_json(text: &str) -> Result<Self, FileToolError> {
         Self::parse(object(text)?)
     }
 }
 
 /// Carries the call out.
-pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Answer, Refusal> {
+pub fn run(arguments: &Arguments, surroundings: &FileContext<'_>) -> Result<FileOutput, FileToolError> {
     run_within(TIME_LIMIT, arguments, surroundings)
 }
 
 fn run_within(
     time: Duration,
     arguments: &Arguments,
-    surroundings: &Surroundings<'_>,
-) -> Result<Answer, Refusal> {
+    surroundings: &FileContext<'_>,
+) -> Result<FileOutput, FileToolError> {
     let pattern = Pattern::parse(&arguments.pattern)?;
     let path = surroundings.absolute(&arguments.path);
     let found = opening::find(&path, surroundings)?;
@@ -125,29 +125,29 @@ fn run_within(
     }
     let include = Include::parse(&arguments.include, &found.real)?;
     let search = Search::new(&pattern, &include, surroundings, time);
-    let place = Place { real: &found.real, shown: &path };
+    let place = SearchRoot { real: &found.real, shown: &path };
     let mut searched = search.files(&found.real, arguments.limit);
     let mut text = Text::default();
     match arguments.output {
         Output::Files => show_files(&searched, &place, &mut text),
         Output::Lines => {
-            let wanted = Wanted { place: &place, most: arguments.limit };
+            let wanted = LineSelection { place: &place, most: arguments.limit };
             searched.out_of_time |= lines::show(&search, &searched, &wanted, &mut text) == InTime::No;
         }
     }
     surroundings.go_on()?;
     conclude(&searched, &mut text);
     arguments.remarks.iter().for_each(|remark| text.note(remark));
-    Ok(Answer::Text(text.finish()))
+    Ok(FileOutput::Text(text.finish()))
 }
 
 /// Where the search began: its real path, and the one that was asked for, which answers use.
-struct Place<'a> {
+struct SearchRoot<'a> {
     real: &'a Path,
     shown: &'a Path,
 }
 
-impl Place<'_> {
+impl SearchRoot<'_> {
     fn shown(&self, hit: &Hit) -> PathBuf {
         match hit.path.strip_prefix(self.real) {
             Ok(below) if !below.as_os_str().is_empty() => self.shown.join(below),
@@ -156,7 +156,7 @@ impl Place<'_> {
     }
 }
 
-fn show_files(searched: &Searched, place: &Place<'_>, text: &mut Text) {
+fn show_files(searched: &Searched, place: &SearchRoot<'_>, text: &mut Text) {
     let fits = |hit: &&Hit| text.push(&Named(&place.shown(hit)).to_string());
     let shown = searched.newest.iter().take_while(fits).count() as u64;
     if shown < searched.matching {
@@ -202,8 +202,8 @@ mod tests {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
         let arguments = Arguments::from_json(r#"{"pattern":"fn"}"#).expect("arguments");
         let answer =
-            run_within(Duration::ZERO, &arguments, &Surroundings::open(directory)).expect("an answer");
-        let Answer::Text(text) = answer else { panic!("no text") };
+            run_within(Duration::ZERO, &arguments, &FileContext::open(directory)).expect("an answer");
+        let FileOutput::Text(text) = answer else { panic!("no text") };
         assert!(text.starts_with("No matches found.\nNote: the search was ended after"), "{text}");
         assert!(text.contains("0 files had been searched"), "{text}");
     }

@@ -20,8 +20,8 @@ pub mod list_dir;
 pub mod read_file;
 pub mod view_image;
 
-pub use answer::{Answer, Refusal};
+pub use answer::{FileOutput, FileToolError};
 pub use bounds::ANSWER_BYTES;
 pub use catalogue::{TOOLS, Tool};
 pub use excludes::git_excludes;
-pub use surroundings::Surroundings;
+pub use surroundings::FileContext;

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use self::walk::{Slice, Walk};
-use crate::answer::{Answer, Refusal};
+use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::bounds::Text;
 use crate::opening;
-use crate::surroundings::Surroundings;
+use crate::surroundings::FileContext;
 use crate::words::{Named, count};
 
 /// What it is called by.
@@ -60,7 +60,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// Reads them from a call's arguments.
-    pub fn parse(arguments: Map<String, Value>) -> Result<Self, Refusal> {
+    pub fn parse(arguments: Map<String, Value>) -> Result<Self, FileToolError> {
         let mut fields = Fields::new(arguments);
         Ok(Self {
             dir_path: fields.path(&["dir_path", "path"])?.unwrap_or_else(|| PathBuf::from(".")),
@@ -72,13 +72,13 @@ impl Arguments {
     }
 
     /// Reads them from JSON text.
-    pub fn from_json(text: &str) -> Result<Self, Refusal> {
+    pub fn from_json(text: &str) -> Result<Self, FileToolError> {
         Self::parse(object(text)?)
     }
 }
 
 /// Carries the call out.
-pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Answer, Refusal> {
+pub fn run(arguments: &Arguments, surroundings: &FileContext<'_>) -> Result<FileOutput, FileToolError> {
     let path = surroundings.absolute(&arguments.dir_path);
     let found = opening::find(&path, surroundings)?;
     let directory = found.list("use read_file for files")?;
@@ -94,11 +94,11 @@ pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Ans
             0 => "no entries".to_owned(),
             seen => count(seen, "entry"),
         };
-        return Err(Refusal::BeyondTheEnd { path, there, offset: arguments.offset });
+        return Err(FileToolError::BeyondTheEnd { path, there, offset: arguments.offset });
     }
     conclude(&walked, &mut text);
     arguments.remarks.iter().for_each(|remark| text.note(remark));
-    Ok(Answer::Text(text.finish()))
+    Ok(FileOutput::Text(text.finish()))
 }
 
 /// Says what is not shown.

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::answer::Refusal;
-use crate::surroundings::Surroundings;
+use crate::answer::FileToolError;
+use crate::surroundings::FileContext;
 use crate::words::Named;
 
 /// Something that a path led to and that may be looked at, held but not yet read.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct OpenedFile {
     handle: File,
     /// The absolute path that somebody gave.
     pub(crate) path: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) struct Found {
 }
 
 /// Takes hold of what this absolute path leads to.
-pub(crate) fn find(path: &Path, surroundings: &Surroundings<'_>) -> Result<Found, Refusal> {
+pub(crate) fn find(path: &Path, surroundings: &FileContext<'_>) -> Result<OpenedFile, FileToolError> {
     surroundings.go_on()?;
     let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let handle = handle.map_err(|errno| cannot_open(path, errno.into()))?;
@@ -36,17 +36,17 @@ pub(crate) fn find(path: &Path, surroundings: &Surroundings<'_>) -> Result<Found
     let metadata = handle.metadata().map_err(|source| system(path, "look at it", source))?;
     let real = real_path(&handle).map_err(|source| system(path, "find out where it lies", source))?;
     if !is_at(&real, &metadata) {
-        return Err(Refusal::Moved { path: path.to_owned() });
+        return Err(FileToolError::Moved { path: path.to_owned() });
     }
     if !surroundings.allows(&real) {
-        return Err(Refusal::Denied { path: path.to_owned() });
+        return Err(FileToolError::Denied { path: path.to_owned() });
     }
-    Ok(Found { handle, path: path.to_owned(), real, metadata })
+    Ok(OpenedFile { handle, path: path.to_owned(), real, metadata })
 }
 
-impl Found {
+impl OpenedFile {
     /// Opens it for reading, if it is a file.
-    pub(crate) fn read(&self, advice: &str) -> Result<File, Refusal> {
+    pub(crate) fn read(&self, advice: &str) -> Result<File, FileToolError> {
         if !self.metadata.is_file() {
             return Err(self.unfit(kind(self.metadata.file_type()), advice));
         }
@@ -54,22 +54,22 @@ impl Found {
     }
 
     /// Opens it for listing, if it is a directory.
-    pub(crate) fn list(&self, advice: &str) -> Result<File, Refusal> {
+    pub(crate) fn list(&self, advice: &str) -> Result<File, FileToolError> {
         if !self.metadata.is_dir() {
             return Err(self.unfit(kind(self.metadata.file_type()), advice));
         }
         self.reopen(OFlags::DIRECTORY)
     }
 
-    pub(crate) fn unfit(&self, kind: &str, advice: &str) -> Refusal {
-        Refusal::Unfit { path: self.path.clone(), kind: kind.to_owned(), advice: advice.to_owned() }
+    pub(crate) fn unfit(&self, kind: &str, advice: &str) -> FileToolError {
+        FileToolError::Unfit { path: self.path.clone(), kind: kind.to_owned(), advice: advice.to_owned() }
     }
 
-    pub(crate) fn system(&self, doing: &'static str, source: io::Error) -> Refusal {
+    pub(crate) fn system(&self, doing: &'static str, source: io::Error) -> FileToolError {
         system(&self.path, doing, source)
     }
 
-    fn reopen(&self, flags: OFlags) -> Result<File, Refusal> {
+    fn reopen(&self, flags: OFlags) -> Result<File, FileToolError> {
         let opened = rustix::fs::open(
             by_number(&self.handle),
             flags | OFlags::RDONLY | OFlags::CLOEXEC,
@@ -108,10 +108,10 @@ pub(crate) fn kind(file_type: FileType) -> &'static str {
     }
 }
 
-fn cannot_open(path: &Path, source: io::Error) -> Refusal {
+fn cannot_open(path: &Path, source: io::Error) -> FileToolError {
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            Refusal::Missing { path: path.to_owned(), hint: hint(path) }
+            FileToolError::Missing { path: path.to_owned(), hint: hint(path) }
         }
         _ => system(path, "open it", source),
     }
@@ -127,6 +127,6 @@ fn hint(path: &Path) -> String {
     not_the_parent.map(|nearest| format!("; the path is right up to {}", Named(nearest))).unwrap_or_default()
 }
 
-fn system(path: &Path, doing: &'static str, source: io::Error) -> Refusal {
-    Refusal::System { path: path.to_owned(), doing, source }
+fn system(path: &Path, doing: &'static str, source: io::Error) -> FileToolError {
+    FileToolError::System { path: path.to_owned(), doing, source }
 }

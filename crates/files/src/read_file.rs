@@ -16,12 +16,12 @@ use serde_json::{Map, Value, json};
 use self::lines::Lines;
 use self::outline::Outline;
 use self::page::Page;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::bounds::{LONGEST_LINE, Text};
 use crate::content;
-use crate::opening::{self, Found};
-use crate::surroundings::Surroundings;
+use crate::opening::{self, OpenedFile};
+use crate::surroundings::FileContext;
 use crate::words::{Named, size};
 
 /// What it is called by.
@@ -115,7 +115,7 @@ impl Default for Indentation {
 
 impl Arguments {
     /// Reads them from a call's arguments.
-    pub fn parse(arguments: Map<String, Value>) -> Result<Self, Refusal> {
+    pub fn parse(arguments: Map<String, Value>) -> Result<Self, FileToolError> {
         let mut fields = Fields::new(arguments);
         let path = fields.path(&["file_path", "path"])?;
         let file_path = fields.required("file_path", path)?;
@@ -129,13 +129,13 @@ impl Arguments {
     }
 
     /// Reads them from JSON text.
-    pub fn from_json(text: &str) -> Result<Self, Refusal> {
+    pub fn from_json(text: &str) -> Result<Self, FileToolError> {
         Self::parse(object(text)?)
     }
 }
 
 impl Indentation {
-    fn parse(mut fields: Fields, remarks: &mut Vec<String>) -> Result<Self, Refusal> {
+    fn parse(mut fields: Fields, remarks: &mut Vec<String>) -> Result<Self, FileToolError> {
         let default = Self::default();
         let indentation = Self {
             anchor_line: fields.positive("anchor_line")?,
@@ -150,7 +150,7 @@ impl Indentation {
 }
 
 /// Carries the call out.
-pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Answer, Refusal> {
+pub fn run(arguments: &Arguments, surroundings: &FileContext<'_>) -> Result<FileOutput, FileToolError> {
     let path = surroundings.absolute(&arguments.file_path);
     let found = opening::find(&path, surroundings)?;
     let file = found.read(advice(&found))?;
@@ -166,15 +166,15 @@ pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Ans
         }
     }
     arguments.remarks.iter().for_each(|remark| text.note(remark));
-    Ok(Answer::Text(text.finish()))
+    Ok(FileOutput::Text(text.finish()))
 }
 
 /// What to do with what is no file.
-fn advice(found: &Found) -> &'static str {
+fn advice(found: &OpenedFile) -> &'static str {
     if found.metadata.is_dir() { "use list_dir" } else { "it would block or never end, so it is not read" }
 }
 
-fn binary_kind(found: &Found, file: &File) -> Result<Option<String>, Refusal> {
+fn binary_kind(found: &OpenedFile, file: &File) -> Result<Option<String>, FileToolError> {
     let mut sample = vec![0; content::SAMPLE];
     let mut length = 0;
     // Files of the kernel come in small pieces, and one that is still being written may be short.
@@ -191,13 +191,13 @@ fn binary_kind(found: &Found, file: &File) -> Result<Option<String>, Refusal> {
 
 /// A text file that is being read.
 struct Reading<'a> {
-    found: &'a Found,
+    found: &'a OpenedFile,
     file: &'a File,
-    surroundings: &'a Surroundings<'a>,
+    surroundings: &'a FileContext<'a>,
 }
 
 impl Reading<'_> {
-    fn slice(&self, arguments: &Arguments, text: &mut Text) -> Result<(), Refusal> {
+    fn slice(&self, arguments: &Arguments, text: &mut Text) -> Result<(), FileToolError> {
         let mut lines = self.lines()?;
         lines.skip(arguments.offset - 1)?;
         let page = Page::fill(&mut lines, arguments.limit, text)?;
@@ -215,7 +215,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn block(&self, arguments: &Arguments, text: &mut Text) -> Result<(), Refusal> {
+    fn block(&self, arguments: &Arguments, text: &mut Text) -> Result<(), FileToolError> {
         let wanted = &arguments.indentation;
         let anchor = wanted.anchor_line.unwrap_or(arguments.offset);
         let outline = Outline::around(anchor, self.lines()?)?;
@@ -239,7 +239,7 @@ impl Reading<'_> {
     }
 
     /// The file's lines, from the first.
-    fn lines(&self) -> Result<Lines<'_>, Refusal> {
+    fn lines(&self) -> Result<Lines<'_>, FileToolError> {
         let mut file = self.file;
         file.seek(SeekFrom::Start(0)).map_err(|source| self.found.system("read it", source))?;
         Ok(Lines::of(self.found, file, self.surroundings))

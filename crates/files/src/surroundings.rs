@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::answer::Refusal;
+use crate::answer::FileToolError;
 
 /// What a call is surrounded by. Everything is a value or a question: nothing is read from the environment.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct FileContext<'a> {
     /// The agent's directory, absolute: what relative paths are relative to.
     pub directory: &'a Path,
     /// Whether this file or directory may be looked at. It is asked with real paths, free of links, and
@@ -19,7 +19,7 @@ pub struct Surroundings<'a> {
     pub excludes: &'a [PathBuf],
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> FileContext<'a> {
     /// Everything may be seen, and nobody stops.
     pub fn open(directory: &'a Path) -> Self {
         Self { directory, may_read: &|_| true, stop: &|| false, excludes: &[] }
@@ -36,8 +36,8 @@ impl<'a> Surroundings<'a> {
         !is_about_a_process(real) && (self.may_read)(real)
     }
 
-    pub(crate) fn go_on(&self) -> Result<(), Refusal> {
-        if (self.stop)() { Err(Refusal::Stopped) } else { Ok(()) }
+    pub(crate) fn go_on(&self) -> Result<(), FileToolError> {
+        if (self.stop)() { Err(FileToolError::Stopped) } else { Ok(()) }
     }
 }
 
@@ -49,7 +49,7 @@ fn is_about_a_process(real: &Path) -> bool {
     first.is_some_and(|name| name.iter().all(u8::is_ascii_digit))
 }
 
-impl fmt::Debug for Surroundings<'_> {
+impl fmt::Debug for FileContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Surroundings");
         shown.field("directory", &self.directory).field("excludes", &self.excludes).finish_non_exhaustive()
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn relative_paths_are_taken_from_the_agents_directory() {
-        let surroundings = Surroundings::open(Path::new("/agent"));
+        let surroundings = FileContext::open(Path::new("/agent"));
         for (path, expected) in [
             ("a/b", "/agent/a/b"),
             ("./a/./b", "/agent/a/b"),
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn files_about_processes_are_not_shown_whatever_the_policy_says() {
-        let surroundings = Surroundings::open(Path::new("/"));
+        let surroundings = FileContext::open(Path::new("/"));
         for (path, expected) in [
             ("/proc/1/environ", false),
             ("/proc/4711/task/4712/environ", false),

@@ -15,11 +15,11 @@ use serde_json::{Map, Value, json};
 
 use self::header::Pixels;
 use self::shrink::Picture;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::content::{self, ImageKind};
-use crate::opening::{self, Found};
-use crate::surroundings::Surroundings;
+use crate::opening::{self, OpenedFile};
+use crate::surroundings::FileContext;
 use crate::words::{Named, size};
 
 /// What it is called by.
@@ -89,7 +89,7 @@ impl Detail {
 
 impl Arguments {
     /// Reads them from a call's arguments.
-    pub fn parse(arguments: Map<String, Value>) -> Result<Self, Refusal> {
+    pub fn parse(arguments: Map<String, Value>) -> Result<Self, FileToolError> {
         let mut fields = Fields::new(arguments);
         let path = fields.path(&["path", "file_path"])?;
         Ok(Self {
@@ -100,13 +100,13 @@ impl Arguments {
     }
 
     /// Reads them from JSON text.
-    pub fn from_json(text: &str) -> Result<Self, Refusal> {
+    pub fn from_json(text: &str) -> Result<Self, FileToolError> {
         Self::parse(object(text)?)
     }
 }
 
 /// Carries the call out.
-pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Answer, Refusal> {
+pub fn run(arguments: &Arguments, surroundings: &FileContext<'_>) -> Result<FileOutput, FileToolError> {
     let path = surroundings.absolute(&arguments.path);
     let found = opening::find(&path, surroundings)?;
     let bytes = read(&found, found.read("give the path of an image file")?)?;
@@ -122,10 +122,10 @@ pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Ans
     }
     arguments.remarks.iter().for_each(|remark| note += &format!("\nNote: {remark}"));
     let data_url = format!("data:{};base64,{}", sent.kind.media_type(), STANDARD.encode(&sent.bytes));
-    Ok(Answer::Image { data_url, note })
+    Ok(FileOutput::Image { data_url, note })
 }
 
-fn read(found: &Found, file: File) -> Result<Vec<u8>, Refusal> {
+fn read(found: &OpenedFile, file: File) -> Result<Vec<u8>, FileToolError> {
     let mut bytes = Vec::new();
     let read = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes);
     read.map_err(|source| found.system("read it", source))?;
@@ -139,7 +139,7 @@ fn read(found: &Found, file: File) -> Result<Vec<u8>, Refusal> {
 }
 
 /// What is sent: the file as it is, if it is whole and small enough, or else a smaller picture.
-fn prepared(found: &Found, picture: Picture, detail: Detail) -> Result<Picture, Refusal> {
+fn prepared(found: &OpenedFile, picture: Picture, detail: Detail) -> Result<Picture, FileToolError> {
     let side = detail.longest_side();
     let fits = picture.pixels.longest_side() <= side && picture.bytes.len() <= LARGEST_SENT;
     if !header::is_whole(picture.kind, &picture.bytes) {
@@ -169,7 +169,7 @@ fn is_taken(picture: &Picture) -> bool {
     picture.pixels.longest_side() <= Detail::High.longest_side() && picture.bytes.len() <= LARGEST_SENT
 }
 
-fn no_picture(found: &Found, bytes: &[u8]) -> Refusal {
+fn no_picture(found: &OpenedFile, bytes: &[u8]) -> FileToolError {
     let beginning = &bytes[..bytes.len().min(content::SAMPLE)];
     let is_drawing = memchr::memmem::find(beginning, b"<svg").is_some();
     match content::binary_kind(beginning) {
@@ -182,12 +182,12 @@ fn no_picture(found: &Found, bytes: &[u8]) -> Refusal {
     }
 }
 
-fn damaged(found: &Found, kind: ImageKind) -> Refusal {
+fn damaged(found: &OpenedFile, kind: ImageKind) -> FileToolError {
     let kind = format!("a {} image that is damaged or broken off", kind.name());
     found.unfit(&kind, "no model would take it")
 }
 
-fn too_large(found: &Found, picture: &Picture) -> Refusal {
+fn too_large(found: &OpenedFile, picture: &Picture) -> FileToolError {
     let Picture { kind, pixels, bytes } = picture;
     let kind = format!("a {} image of {pixels} pixels and {}", kind.name(), size(bytes.len() as u64));
     found.unfit(&kind, "too large for models: make it smaller first, with a command, and view that")

@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 use crate::elicit::{Elicitation, ElicitationAnswer, Elicitor};
-use crate::message::{REFUSED, Refusal};
+use crate::message::{REFUSED, RpcError};
 use crate::notes::Notes;
 use crate::patience::Open;
 
 /// Answers one server.
-pub(crate) struct Attendant {
+pub(crate) struct ClientHandler {
     pub(crate) server: String,
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
@@ -25,7 +25,7 @@ pub(crate) struct Attendant {
     pub(crate) tools_changed: Notify,
 }
 
-impl Attendant {
+impl ClientHandler {
     /// What we say we can do.
     pub(crate) fn capabilities(&self) -> Value {
         let mut capabilities = json!({ "roots": { "listChanged": false } });
@@ -43,7 +43,7 @@ impl Attendant {
     }
 
     /// Answers a question, of which some take as long as a person does.
-    pub(crate) async fn answer(&self, method: &str, params: &Map<String, Value>) -> Result<Value, Refusal> {
+    pub(crate) async fn answer(&self, method: &str, params: &Map<String, Value>) -> Result<Value, RpcError> {
         match method {
             "ping" => Ok(json!({})),
             "roots/list" => {
@@ -51,9 +51,9 @@ impl Attendant {
             }
             "elicitation/create" => Ok(self.elicit(params).await.into_json()),
             "sampling/createMessage" => {
-                Err(Refusal { code: REFUSED, message: "this client lends its model to nobody".to_owned() })
+                Err(RpcError { code: REFUSED, message: "this client lends its model to nobody".to_owned() })
             }
-            other => Err(Refusal::method_not_found(other)),
+            other => Err(RpcError::method_not_found(other)),
         }
     }
 
@@ -97,10 +97,10 @@ fn file_uri(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn attendant() -> Attendant {
+    fn attendant() -> ClientHandler {
         let (roots, notes) = (vec!["/srv/a b".into()], Arc::default());
         let (open, tools_changed) = (Open::default(), Notify::new());
-        Attendant { server: "s".into(), roots, elicitor: None, notes, open, tools_changed }
+        ClientHandler { server: "s".into(), roots, elicitor: None, notes, open, tools_changed }
     }
 
     async fn check(method: &str, expected: Result<Value, i64>) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::fault::Fault;
-use crate::link::{Asked, Link};
+use crate::link::{OutgoingRequest, Link};
 
 /// Pages of a list that are asked for.
 const PAGES: usize = 200;
@@ -14,7 +14,7 @@ const PAGES: usize = 200;
 const ITEMS: usize = 10_000;
 
 /// What is asked for.
-pub(crate) enum Errand<'a> {
+pub(crate) enum McpRequest<'a> {
     /// The work of a tool.
     Call { tool: &'a str, arguments: &'a Map<String, Value>, schema: Option<&'a Map<String, Value>> },
     /// What a resource holds.
@@ -50,7 +50,7 @@ impl List {
     }
 }
 
-impl Errand<'_> {
+impl McpRequest<'_> {
     /// In words.
     pub(crate) fn what(&self) -> String {
         match self {
@@ -67,11 +67,11 @@ impl Errand<'_> {
                 let name = ("name".to_owned(), Value::from(*tool));
                 let arguments = ("arguments".to_owned(), Value::Object((*arguments).clone()));
                 let params = Map::from_iter([name, arguments]);
-                link.complete(Asked { method: "tools/call", params: &params, schema: *schema }).await
+                link.complete(OutgoingRequest { method: "tools/call", params: &params, schema: *schema }).await
             }
             Self::Read { uri } => {
                 let params = Map::from_iter([("uri".to_owned(), Value::from(*uri))]);
-                link.complete(Asked { method: "resources/read", params: &params, schema: None }).await
+                link.complete(OutgoingRequest { method: "resources/read", params: &params, schema: None }).await
             }
             Self::List(list) => {
                 let items = all(link, *list).await?;

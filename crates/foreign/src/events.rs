@@ -30,7 +30,7 @@ pub(crate) struct Events {
 
 /// What an event comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event<'a> {
+pub(crate) enum StreamEvent<'a> {
     /// Its data.
     Data(&'a [u8]),
     /// It was longer than any message may be, and was skipped.
@@ -39,7 +39,7 @@ pub(crate) enum Event<'a> {
 
 impl Events {
     /// Takes more bytes and hands over the events that they complete.
-    pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(Event<'_>)) {
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(StreamEvent<'_>)) {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -81,7 +81,7 @@ impl Events {
         }
     }
 
-    fn end_line(&mut self, take: &mut impl FnMut(Event<'_>)) {
+    fn end_line(&mut self, take: &mut impl FnMut(StreamEvent<'_>)) {
         let mut line = std::mem::take(&mut self.line);
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(b"\xef\xbb\xbf") {
             line.drain(..3);
@@ -122,11 +122,11 @@ impl Events {
         }
     }
 
-    fn end_event(&mut self, take: &mut impl FnMut(Event<'_>)) {
+    fn end_event(&mut self, take: &mut impl FnMut(StreamEvent<'_>)) {
         if std::mem::take(&mut self.too_long) {
-            take(Event::TooLong);
+            take(StreamEvent::TooLong);
         } else if self.has_data && !self.data.is_empty() {
-            take(Event::Data(&self.data));
+            take(StreamEvent::Data(&self.data));
         }
         self.has_data = false;
         self.data = Vec::new();
@@ -143,8 +143,8 @@ mod tests {
         let (mut events, mut seen) = (Events::default(), Vec::new());
         for chunk in chunks {
             events.push(chunk, |event| match event {
-                Event::Data(data) => seen.push(String::from_utf8_lossy(data).into_owned()),
-                Event::TooLong => seen.push("too long".into()),
+                StreamEvent::Data(data) => seen.push(String::from_utf8_lossy(data).into_owned()),
+                StreamEvent::TooLong => seen.push("too long".into()),
             });
         }
         (seen, events.last_id().map(str::to_owned), events.retry())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::failure::CallError;
-use crate::message::Refusal;
+use crate::message::RpcError;
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) enum Fault {
     /// The server had ended before it could be asked.
     Gone(Arc<str>),
     /// The server said no.
-    Refused(Refusal),
+    Refused(RpcError),
     /// The server on the web has forgotten us; it did not look at the request.
     SessionLost,
     /// It could not be asked.
@@ -34,7 +34,7 @@ impl Fault {
     pub(crate) fn reason(&self, what: &str) -> String {
         match self {
             Self::Ended(how) | Self::Gone(how) => how.to_string(),
-            Self::Refused(Refusal { code, message }) => format!("it refused {what}: {message} (code {code})"),
+            Self::Refused(RpcError { code, message }) => format!("it refused {what}: {message} (code {code})"),
             Self::SessionLost => format!("it forgot our session before it answered {what} (404)"),
             Self::Unreachable(why) | Self::TurnedAway(why) => why.clone(),
             Self::Senseless(problem) => format!("its answer to {what} makes no sense: {problem}"),
@@ -55,7 +55,7 @@ impl Fault {
         let (server, what) = (server.to_owned(), what.to_owned());
         match self {
             Self::Ended(how) => CallError::Ended { server, reason: how.to_string() },
-            Self::Refused(Refusal { code, message }) => CallError::Refused { server, what, code, message },
+            Self::Refused(RpcError { code, message }) => CallError::Refused { server, what, code, message },
             Self::Gone(_) | Self::SessionLost | Self::Unreachable(_) | Self::TurnedAway(_) => {
                 CallError::Unavailable { server, reason: self.reason(&what) }
             }

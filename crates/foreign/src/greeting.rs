@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::era::{self, Era};
 use crate::fault::Fault;
-use crate::link::{Asked, Link};
+use crate::link::{OutgoingRequest, Link};
 use crate::state::Greeting;
 
 /// The longest words of a server about itself that are kept.
@@ -51,7 +51,7 @@ async fn initialize(link: &Link) -> Result<Greeted, Fault> {
 
 async fn discover(link: &Link) -> Result<Greeted, Fault> {
     let era = Era::of(era::STATELESS, link.attendant().capabilities());
-    let asked = Asked { method: "server/discover", params: &Map::new(), schema: None };
+    let asked = OutgoingRequest { method: "server/discover", params: &Map::new(), schema: None };
     let result = link.ask(Some(&era), asked).await?;
     let spoken = result.get("supportedVersions").and_then(Value::as_array);
     if !spoken.is_some_and(|versions| versions.iter().any(|version| version == era::STATELESS)) {

@@ -26,7 +26,7 @@ const HARMLESS: [&str; 15] = [
 ];
 
 /// A program to start.
-pub(crate) struct Order<'a> {
+pub(crate) struct LaunchSpec<'a> {
     pub(crate) command: &'a OsStr,
     pub(crate) args: &'a [OsString],
     pub(crate) env: &'a BTreeMap<String, OsString>,
@@ -35,15 +35,15 @@ pub(crate) struct Order<'a> {
 }
 
 /// What it is started in.
-pub(crate) struct Place<'a> {
+pub(crate) struct LaunchContext<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],
     pub(crate) keeping: Keeping,
 }
 
-impl Order<'_> {
+impl LaunchSpec<'_> {
     /// The command.
-    pub(crate) fn spec(&self, place: &Place<'_>) -> CommandSpec {
+    pub(crate) fn spec(&self, place: &LaunchContext<'_>) -> CommandSpec {
         let argv = std::iter::once(self.command.to_owned()).chain(self.args.iter().cloned());
         let directory: PathBuf =
             self.cwd.map_or_else(|| place.directory.to_owned(), |cwd| place.directory.join(cwd));
@@ -75,14 +75,14 @@ mod tests {
         let pairs = [("PATH", "/bin"), ("LC_ALL", "C"), ("API_KEY", "k"), ("OTHER_KEY", "o"), ("LANG", "de")];
         let ours = pairs.map(|(name, value)| (name.into(), value.into()));
         let env = BTreeMap::from([("LANG".to_owned(), "en".into()), ("MODE".to_owned(), "x".into())]);
-        let order = Order {
+        let order = LaunchSpec {
             command: OsStr::new("serve"),
             args: &["--fast".into()],
             env: &env,
             env_vars: &["API_KEY".to_owned(), "MISSING".to_owned()],
             cwd: Some(Path::new("sub")),
         };
-        let place = Place { directory: Path::new("/srv"), environment: &ours, keeping: Keeping::Memory };
+        let place = LaunchContext { directory: Path::new("/srv"), environment: &ours, keeping: Keeping::Memory };
         let spec = order.spec(&place);
         let expected = [("PATH", "/bin"), ("LC_ALL", "C"), ("API_KEY", "k"), ("LANG", "en"), ("MODE", "x")];
         assert_eq!(spec.environment, expected.map(|(name, value)| (name.into(), value.into())));

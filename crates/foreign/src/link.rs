@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::attendant::Attendant;
+use crate::attendant::ClientHandler;
 use crate::era::Era;
 use crate::fault::Fault;
 use crate::message;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 10;
 pub(crate) struct Link {
     wire: Wire,
     era: OnceLock<Era>,
-    attendant: Arc<Attendant>,
+    attendant: Arc<ClientHandler>,
     /// Told when nobody is to be asked through it any more.
     over: CancellationToken,
     /// Told when there will be no other one after it.
@@ -36,12 +36,12 @@ pub(crate) enum Wire {
 }
 
 impl Link {
-    pub(crate) fn new(wire: Wire, attendant: Arc<Attendant>, stop: CancellationToken) -> Self {
+    pub(crate) fn new(wire: Wire, attendant: Arc<ClientHandler>, stop: CancellationToken) -> Self {
         Self { wire, era: OnceLock::new(), attendant, over: CancellationToken::new(), stop }
     }
 
     /// Whoever answers the server.
-    pub(crate) fn attendant(&self) -> &Attendant {
+    pub(crate) fn attendant(&self) -> &ClientHandler {
         &self.attendant
     }
 
@@ -62,12 +62,12 @@ impl Link {
         method: &str,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Fault> {
-        self.ask(self.era(), Asked { method, params: &params, schema: None }).await
+        self.ask(self.era(), OutgoingRequest { method, params: &params, schema: None }).await
     }
 
     /// Asks in this way.
-    pub(crate) async fn ask(&self, era: Option<&Era>, asked: Asked<'_>) -> Result<Map<String, Value>, Fault> {
-        let Asked { method, schema, params } = asked;
+    pub(crate) async fn ask(&self, era: Option<&Era>, asked: OutgoingRequest<'_>) -> Result<Map<String, Value>, Fault> {
+        let OutgoingRequest { method, schema, params } = asked;
         let mut params = params.clone();
         if let Some(era) = era {
             era.dress(&mut params);
@@ -91,10 +91,10 @@ impl Link {
     }
 
     /// Asks, and gives the server what it needs in between.
-    pub(crate) async fn complete(&self, asked: Asked<'_>) -> Result<Map<String, Value>, Fault> {
+    pub(crate) async fn complete(&self, asked: OutgoingRequest<'_>) -> Result<Map<String, Value>, Fault> {
         let mut params = asked.params.clone();
         for _ in 0..ROUNDS {
-            let result = self.ask(self.era(), Asked { params: &params, ..asked }).await?;
+            let result = self.ask(self.era(), OutgoingRequest { params: &params, ..asked }).await?;
             match result.get("resultType").and_then(Value::as_str) {
                 Some("input_required") => self.provide(&result, &mut params).await?,
                 Some("task") => {
@@ -190,7 +190,7 @@ impl Link {
 
 /// What is asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct OutgoingRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a Map<String, Value>,
     /// The schema of the tool that is called, if it is one.

@@ -15,10 +15,10 @@ pub(crate) enum Message {
         /// Which request.
         id: u64,
         /// What it came to.
-        answer: Result<Value, Refusal>,
+        answer: Result<Value, RpcError>,
     },
     /// An error that names no request of ours.
-    Complaint(Refusal),
+    Complaint(RpcError),
     /// It wants to know something.
     Request {
         /// To be given back as it is.
@@ -39,7 +39,7 @@ pub(crate) enum Message {
 
 /// A no.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct RpcError {
     /// Its kind.
     pub(crate) code: i64,
     /// In words.
@@ -73,7 +73,7 @@ impl Message {
             });
         }
         let answer = match (message.remove("error"), message.remove("result")) {
-            (Some(error), _) if !error.is_null() => Err(Refusal::read(&error)),
+            (Some(error), _) if !error.is_null() => Err(RpcError::read(&error)),
             (_, Some(result)) => Ok(result),
             _ => return Err("neither a request nor an answer".to_owned()),
         };
@@ -89,7 +89,7 @@ impl Message {
     }
 }
 
-impl Refusal {
+impl RpcError {
     pub(crate) fn method_not_found(method: &str) -> Self {
         Self { code: METHOD_NOT_FOUND, message: format!("method not found: {method}") }
     }
@@ -141,10 +141,10 @@ pub(crate) fn cancellation(id: u64) -> Vec<u8> {
 }
 
 /// Our answer to a request of the server.
-pub(crate) fn answer(id: &Value, answer: Result<Value, Refusal>) -> Vec<u8> {
+pub(crate) fn answer(id: &Value, answer: Result<Value, RpcError>) -> Vec<u8> {
     line(&match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        Err(Refusal { code, message }) => {
+        Err(RpcError { code, message }) => {
             json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
         }
     })

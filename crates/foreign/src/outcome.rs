@@ -35,7 +35,7 @@ pub enum Content {
 
 /// What a model is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ResultPart {
     /// Text.
     Text(String),
     /// A picture.
@@ -131,19 +131,19 @@ impl Content {
 }
 
 /// What a model is shown of an outcome: how long it took, then the parts, within the limits. What is left out is said.
-pub fn render(outcome: &CallOutcome, limits: RenderLimits) -> Vec<Part> {
+pub fn render(outcome: &CallOutcome, limits: RenderLimits) -> Vec<ResultPart> {
     let mut shown =
-        vec![Part::Text(format!("Wall time: {:.4} seconds\nOutput:", outcome.wall.as_secs_f64()))];
+        vec![ResultPart::Text(format!("Wall time: {:.4} seconds\nOutput:", outcome.wall.as_secs_f64()))];
     let mut left = limits;
     for content in &outcome.content {
         let part = match content {
-            Content::Text(text) | Content::Described(text) => Part::Text(fit(text, &mut left.text)),
+            Content::Text(text) | Content::Described(text) => ResultPart::Text(fit(text, &mut left.text)),
             Content::Image { mime, data } => image(mime, data, &mut left.images),
         };
         shown.push(part);
     }
     if let Some(structured) = outcome.structured.as_ref().filter(|value| !is_said(value, &outcome.content)) {
-        shown.push(Part::Text(fit(&structured.to_string(), &mut left.text)));
+        shown.push(ResultPart::Text(fit(&structured.to_string(), &mut left.text)));
     }
     shown
 }
@@ -156,13 +156,13 @@ fn is_said(structured: &Value, content: &[Content]) -> bool {
     })
 }
 
-fn image(mime: &str, data: &str, left: &mut usize) -> Part {
+fn image(mime: &str, data: &str, left: &mut usize) -> ResultPart {
     if data.len() > *left {
         let size = decoded(data);
-        return Part::Text(format!("[image: {mime}, about {size} bytes, left out: too large]"));
+        return ResultPart::Text(format!("[image: {mime}, about {size} bytes, left out: too large]"));
     }
     *left -= data.len();
-    Part::Image { mime: mime.to_owned(), data: data.to_owned() }
+    ResultPart::Image { mime: mime.to_owned(), data: data.to_owned() }
 }
 
 /// As much of a text as fits: its beginning and its end, with the number of bytes between.
@@ -216,12 +216,12 @@ mod tests {
         CallOutcome::read(result, Duration::from_millis(1500)).expect("it can be read")
     }
 
-    fn texts(parts: &[Part]) -> Vec<&str> {
+    fn texts(parts: &[ResultPart]) -> Vec<&str> {
         parts
             .iter()
             .map(|part| match part {
-                Part::Text(text) => text.as_str(),
-                Part::Image { .. } => "<image>",
+                ResultPart::Text(text) => text.as_str(),
+                ResultPart::Image { .. } => "<image>",
             })
             .collect()
     }

@@ -13,14 +13,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use windlass_engine::{CommandSpec, Delivery, Engine, Exit, Io, Lifetime, Offset, Pace, Piece, Session};
+use windlass_engine::{CommandSpec, Delivery, Engine, Exit, Io, Lifetime, Offset, Pace, JournalPiece, Session};
 use windlass_engine::{Receipt, StartError, Stdin, Stream, SubscriptionLimits};
 
 use self::stderr::Tail;
-use crate::attendant::Attendant;
+use crate::attendant::ClientHandler;
 use crate::fault::Fault;
 use crate::lines::{Line, Lines};
-use crate::message::{self, Message, REFUSED, Refusal};
+use crate::message::{self, Message, REFUSED, RpcError};
 use crate::notes::quote;
 
 /// How far a server may print ahead of what we have read; beyond it, it waits.
@@ -42,25 +42,25 @@ const PARTING: Duration = Duration::from_millis(500);
 pub(crate) struct Pipe {
     session: Session,
     outbox: mpsc::Sender<Vec<u8>>,
-    desk: Arc<Desk>,
+    desk: Arc<PipeShared>,
     /// The reader and the writer.
     tasks: Mutex<JoinSet<()>>,
 }
 
 /// What the reader and those who wait have in common.
-struct Desk {
+struct PipeShared {
     waiting: Mutex<Waiting>,
     /// How it ended, once it has.
     ended: watch::Sender<Option<Arc<str>>>,
     stderr: Mutex<Tail>,
-    attendant: Arc<Attendant>,
+    attendant: Arc<ClientHandler>,
 }
 
 /// Who waits for which answer.
 #[derive(Default)]
 struct Waiting {
     next_id: u64,
-    callers: HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>,
+    callers: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
     closed: bool,
 }
 
@@ -69,7 +69,7 @@ impl Pipe {
     pub(crate) fn open(
         engine: &Engine,
         mut spec: CommandSpec,
-        attendant: Arc<Attendant>,
+        attendant: Arc<ClientHandler>,
     ) -> Result<Self, StartError> {
         spec.io = Io::Pipes(Stdin::Open);
         spec.lifetime = Lifetime::Call;
@@ -77,7 +77,7 @@ impl Pipe {
         let session = engine.start(spec)?;
         let (outbox, messages) = mpsc::channel(OUTBOX);
         let ended = watch::Sender::new(None);
-        let desk = Arc::new(Desk { waiting: Mutex::default(), ended, stderr: Mutex::default(), attendant });
+        let desk = Arc::new(PipeShared { waiting: Mutex::default(), ended, stderr: Mutex::default(), attendant });
         let reader = Reader {
             session: session.clone(),
             desk: Arc::clone(&desk),
@@ -156,9 +156,9 @@ impl Drop for OpenCall<'_> {
     }
 }
 
-impl Desk {
+impl PipeShared {
     /// A place for an answer; none once it has ended.
-    fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, Refusal>>)> {
+    fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, RpcError>>)> {
         let mut waiting = lock(&self.waiting);
         if waiting.closed {
             return None;
@@ -170,7 +170,7 @@ impl Desk {
     }
 
     /// Gives an answer to who waits for it.
-    fn settle(&self, id: u64, answer: Result<Value, Refusal>) {
+    fn settle(&self, id: u64, answer: Result<Value, RpcError>) {
         match lock(&self.waiting).callers.remove(&id) {
             // Whoever waited may just be leaving.
             Some(caller) => drop(caller.send(answer)),
@@ -206,7 +206,7 @@ impl Desk {
 /// Takes what the server prints, for as long as it runs.
 struct Reader {
     session: Session,
-    desk: Arc<Desk>,
+    desk: Arc<PipeShared>,
     outbox: mpsc::Sender<Vec<u8>>,
     questions: JoinSet<()>,
     /// Questions that are being answered, by the id that the server gave them.
@@ -248,11 +248,11 @@ impl Reader {
         None
     }
 
-    fn take(&mut self, piece: Piece, lines: &mut Lines) {
+    fn take(&mut self, piece: JournalPiece, lines: &mut Lines) {
         match piece {
-            Piece::Bytes { stream: Stream::Stderr, bytes, .. } => lock(&self.desk.stderr).push(&bytes),
-            Piece::Bytes { bytes, .. } => lines.push(&bytes, |line| self.take_line(line)),
-            Piece::Dropped { .. } | Piece::Unreadable { .. } => {
+            JournalPiece::Bytes { stream: Stream::Stderr, bytes, .. } => lock(&self.desk.stderr).push(&bytes),
+            JournalPiece::Bytes { bytes, .. } => lines.push(&bytes, |line| self.take_line(line)),
+            JournalPiece::Dropped { .. } | JournalPiece::Unreadable { .. } => {
                 self.desk.attendant.notes.add("some of what it printed was lost before it was read");
                 lines.interrupt();
             }
@@ -279,7 +279,7 @@ impl Reader {
     fn take_message(&mut self, message: Message) {
         match message {
             Message::Answer { id, answer } => self.desk.settle(id, answer),
-            Message::Complaint(Refusal { message, .. }) => {
+            Message::Complaint(RpcError { message, .. }) => {
                 self.desk.attendant.notes.add(&format!("it complained: {message}"));
             }
             Message::Notification { method, params } if method == "notifications/cancelled" => {
@@ -295,7 +295,7 @@ impl Reader {
         while self.questions.try_join_next().is_some() {}
         self.open.retain(|_, question| !question.is_finished());
         if self.questions.len() >= QUESTIONS {
-            let refusal = Refusal { code: REFUSED, message: "too many questions at a time".to_owned() };
+            let refusal = RpcError { code: REFUSED, message: "too many questions at a time".to_owned() };
             // One that asks so much and reads nothing goes without even that.
             let _ = self.outbox.try_send(message::answer(&id, Err(refusal)));
             return;

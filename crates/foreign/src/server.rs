@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 
-use crate::errand::Errand;
+use crate::errand::McpRequest;
 use crate::failure::CallError;
 use crate::fault::Fault;
 use crate::link::Link;
@@ -33,14 +33,14 @@ pub(crate) struct Generation(pub(crate) u64);
 #[derive(Clone)]
 pub(crate) struct Level {
     pub(crate) generation: Generation,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ServerPhase,
     /// What it offers, or offered last.
     pub(crate) tools: Arc<Vec<Listed>>,
 }
 
 /// Where a server is in its life.
 #[derive(Clone)]
-pub(crate) enum Stage {
+pub(crate) enum ServerPhase {
     /// Not used.
     Off,
     Starting,
@@ -66,13 +66,13 @@ impl Server {
     pub(crate) fn state(&self) -> ServerState {
         let level = self.level.borrow().clone();
         let standing = match level.stage {
-            Stage::Off => Standing::Off,
-            Stage::Starting => Standing::Starting,
-            Stage::Up { greeting, .. } => {
+            ServerPhase::Off => Standing::Off,
+            ServerPhase::Starting => Standing::Starting,
+            ServerPhase::Up { greeting, .. } => {
                 Standing::Up(Greeting { tools: level.tools.len(), ..Greeting::clone(&greeting) })
             }
-            Stage::Down { reason } => Standing::Down { reason: reason.to_string() },
-            Stage::ShutDown => Standing::Down { reason: "this program is ending".to_owned() },
+            ServerPhase::Down { reason } => Standing::Down { reason: reason.to_string() },
+            ServerPhase::ShutDown => Standing::Down { reason: "this program is ending".to_owned() },
         };
         ServerState {
             name: self.spec.name.clone(),
@@ -86,18 +86,18 @@ impl Server {
     pub(crate) async fn settled(&self) {
         let mut level = self.level.clone();
         // One whose tender is gone is as settled as it will be.
-        let _ = level.wait_for(|level| !matches!(level.stage, Stage::Starting)).await;
+        let _ = level.wait_for(|level| !matches!(level.stage, ServerPhase::Starting)).await;
     }
 
     /// Whether it is used.
     pub(crate) fn is_on(&self) -> bool {
-        !matches!(self.level.borrow().stage, Stage::Off)
+        !matches!(self.level.borrow().stage, ServerPhase::Off)
     }
 
     /// Asks it. If it is down, or was before it looked at the question, it is brought up again, at most once.
     pub(crate) async fn ask(
         &self,
-        errand: &Errand<'_>,
+        errand: &McpRequest<'_>,
         limit: Duration,
     ) -> Result<Map<String, Value>, CallError> {
         let explain = |fault: Fault| fault.into_error(&self.spec.name, &errand.what());
@@ -122,10 +122,10 @@ impl Server {
     async fn standing_up(&self) -> Result<Option<Up>, CallError> {
         let Level { generation, stage, .. } = self.level.borrow().clone();
         match stage {
-            Stage::Up { link, .. } => Ok(Some(Up { generation, link })),
-            Stage::Starting => self.at_least(generation).await.map(Some),
-            Stage::Off | Stage::Down { .. } => Ok(None),
-            Stage::ShutDown => Err(self.shut_down()),
+            ServerPhase::Up { link, .. } => Ok(Some(Up { generation, link })),
+            ServerPhase::Starting => self.at_least(generation).await.map(Some),
+            ServerPhase::Off | ServerPhase::Down { .. } => Ok(None),
+            ServerPhase::ShutDown => Err(self.shut_down()),
         }
     }
 
@@ -145,17 +145,17 @@ impl Server {
     async fn at_least(&self, generation: Generation) -> Result<Up, CallError> {
         let mut level = self.level.clone();
         let settled = level.wait_for(|level| match level.stage {
-            Stage::ShutDown | Stage::Off => true,
-            Stage::Starting => false,
-            Stage::Up { .. } | Stage::Down { .. } => level.generation >= generation,
+            ServerPhase::ShutDown | ServerPhase::Off => true,
+            ServerPhase::Starting => false,
+            ServerPhase::Up { .. } | ServerPhase::Down { .. } => level.generation >= generation,
         });
         let Level { generation, stage, .. } = settled.await.map_err(|_| self.shut_down())?.clone();
         match stage {
-            Stage::Up { link, .. } => Ok(Up { generation, link }),
-            Stage::Down { reason } => {
+            ServerPhase::Up { link, .. } => Ok(Up { generation, link }),
+            ServerPhase::Down { reason } => {
                 Err(CallError::Unavailable { server: self.spec.name.clone(), reason: reason.to_string() })
             }
-            Stage::Off | Stage::Starting | Stage::ShutDown => Err(self.shut_down()),
+            ServerPhase::Off | ServerPhase::Starting | ServerPhase::ShutDown => Err(self.shut_down()),
         }
     }
 

@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::{Engine, Keeping};
 
-use crate::attendant::Attendant;
+use crate::attendant::ClientHandler;
 use crate::elicit::Elicitor;
-use crate::errand::{Errand, List};
+use crate::errand::{McpRequest, List};
 use crate::failure::CallError;
 use crate::http::Http;
 use crate::names::full_names;
@@ -22,15 +22,15 @@ use crate::notes::Notes;
 use crate::outcome::CallOutcome;
 use crate::patience::Open;
 use crate::resource::{Resource, ResourceContent, Template};
-use crate::server::{Generation, Level, Server, Stage};
+use crate::server::{Generation, Level, Server, ServerPhase};
 use crate::spec::ServerSpec;
 use crate::state::{ServerState, Standing};
-use crate::tender::{LONGEST, REVIVALS, Tender};
+use crate::tender::{LONGEST, REVIVALS, ServerSupervisor};
 use crate::tool::{ForeignTool, Listed};
 
 /// What servers are started in.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ServersContext {
     /// Runs those that are programs.
     pub engine: Engine,
     /// Whether what such programs print is kept with the records of other commands, or only as long as they run.
@@ -77,7 +77,7 @@ pub enum Which<'a> {
 impl Servers {
     /// Starts all that are enabled, in the background. Must be called inside a tokio runtime. Of several with the same name,
     /// the last one counts.
-    pub fn start(surroundings: Surroundings, specs: Vec<ServerSpec>) -> Self {
+    pub fn start(surroundings: ServersContext, specs: Vec<ServerSpec>) -> Self {
         let surroundings = Arc::new(surroundings);
         let (changes, stop) = (Arc::new(watch::Sender::new(0)), CancellationToken::new());
         let (mut servers, mut tenders) = (Vec::new(), JoinSet::new());
@@ -123,7 +123,7 @@ impl Servers {
     ) -> Result<CallOutcome, CallError> {
         let started = Instant::now();
         let Offer { server, tool, .. } = self.inner.find(which)?;
-        let errand = Errand::Call { tool: &tool.name, arguments: &arguments, schema: Some(&tool.parameters) };
+        let errand = McpRequest::Call { tool: &tool.name, arguments: &arguments, schema: Some(&tool.parameters) };
         let answer = server.ask(&errand, server.spec.tool_timeout.min(LONGEST)).await?;
         CallOutcome::read(answer, started.elapsed()).map_err(|problem| senseless(&server, &errand, problem))
     }
@@ -143,7 +143,7 @@ impl Servers {
     /// Reads a resource.
     pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<ResourceContent>, CallError> {
         let server = self.inner.server(server)?;
-        let errand = Errand::Read { uri };
+        let errand = McpRequest::Read { uri };
         let answer = server.ask(&errand, server.spec.tool_timeout.min(LONGEST)).await?;
         ResourceContent::read_all(answer).map_err(|problem| senseless(server, &errand, problem))
     }
@@ -246,24 +246,24 @@ impl Drop for Inner {
 }
 
 async fn list_of(server: Server, list: List) -> Result<Vec<(String, Value)>, CallError> {
-    let errand = Errand::List(list);
+    let errand = McpRequest::List(list);
     let mut answer = server.ask(&errand, server.spec.tool_timeout.min(LONGEST)).await?;
     let Some(Value::Array(items)) = answer.remove(list.field()) else { return Ok(Vec::new()) };
     Ok(items.into_iter().map(|item| (server.spec.name.clone(), item)).collect())
 }
 
-fn senseless(server: &Server, errand: &Errand<'_>, problem: String) -> CallError {
+fn senseless(server: &Server, errand: &McpRequest<'_>, problem: String) -> CallError {
     CallError::Senseless { server: server.spec.name.clone(), what: errand.what(), problem }
 }
 
 /// A handle and the tender behind it.
 fn prepare(
     spec: ServerSpec,
-    surroundings: &Arc<Surroundings>,
+    surroundings: &Arc<ServersContext>,
     (changes, stop): (&Arc<watch::Sender<u64>>, &CancellationToken),
-) -> (Server, Tender) {
+) -> (Server, ServerSupervisor) {
     let (spec, notes) = (Arc::new(spec), Arc::new(Notes::default()));
-    let attendant = Attendant {
+    let attendant = ClientHandler {
         server: spec.name.clone(),
         roots: surroundings.roots.clone(),
         elicitor: surroundings.elicitor.clone(),
@@ -271,11 +271,11 @@ fn prepare(
         open: Open::default(),
         tools_changed: Notify::new(),
     };
-    let stage = if spec.enabled { Stage::Starting } else { Stage::Off };
+    let stage = if spec.enabled { ServerPhase::Starting } else { ServerPhase::Off };
     let (level, seen) =
         watch::channel(Level { generation: Generation::default(), stage, tools: Arc::default() });
     let (revive, revivals) = mpsc::channel(REVIVALS);
-    let tender = Tender {
+    let tender = ServerSupervisor {
         spec: Arc::clone(&spec),
         surroundings: Arc::clone(surroundings),
         attendant: Arc::new(attendant),

@@ -8,24 +8,24 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::attendant::Attendant;
+use crate::attendant::ClientHandler;
 use crate::errand::{self, List};
 use crate::fault::Fault;
 use crate::greeting::{self, Greeted};
-use crate::launch::{Order, Place};
+use crate::launch::{LaunchSpec, LaunchContext};
 use crate::link::{Link, Wire};
 use crate::pipe::Pipe;
-use crate::server::{Generation, Level, Stage};
-use crate::servers::Surroundings;
+use crate::server::{Generation, Level, ServerPhase};
+use crate::servers::ServersContext;
 use crate::spec::{ServerSpec, Transport};
 use crate::tool::{self, Listed};
 use crate::web::{Address, Web};
 
 /// Looks after one server.
-pub(crate) struct Tender {
+pub(crate) struct ServerSupervisor {
     pub(crate) spec: Arc<ServerSpec>,
-    pub(crate) surroundings: Arc<Surroundings>,
-    pub(crate) attendant: Arc<Attendant>,
+    pub(crate) surroundings: Arc<ServersContext>,
+    pub(crate) attendant: Arc<ClientHandler>,
     pub(crate) level: watch::Sender<Level>,
     pub(crate) revive: mpsc::Receiver<Generation>,
     /// Told of every change of any server.
@@ -41,7 +41,7 @@ enum Next {
     WhenWanted,
 }
 
-impl Tender {
+impl ServerSupervisor {
     /// Looks after it until it is told to stop.
     pub(crate) async fn run(mut self) {
         while !self.stop.is_cancelled() {
@@ -50,14 +50,14 @@ impl Tender {
                 break;
             }
         }
-        self.publish(|level| level.stage = Stage::ShutDown);
+        self.publish(|level| level.stage = ServerPhase::ShutDown);
     }
 
     /// One life of the server, from its start to its end.
     async fn attempt(&mut self) -> Next {
         self.publish(|level| {
             level.generation = Generation(level.generation.0 + 1);
-            level.stage = Stage::Starting;
+            level.stage = ServerPhase::Starting;
         });
         let link = match self.open() {
             Ok(wire) => Arc::new(Link::new(wire, Arc::clone(&self.attendant), self.stop.clone())),
@@ -79,9 +79,9 @@ impl Tender {
         let attendant = Arc::clone(&self.attendant);
         match &self.spec.transport {
             Transport::Stdio { command, args, env, env_vars, cwd } => {
-                let order = Order { command, args, env, env_vars, cwd: cwd.as_deref() };
-                let Surroundings { directory, environment, keeping, engine, .. } = &*self.surroundings;
-                let spec = order.spec(&Place { directory, environment, keeping: *keeping });
+                let order = LaunchSpec { command, args, env, env_vars, cwd: cwd.as_deref() };
+                let ServersContext { directory, environment, keeping, engine, .. } = &*self.surroundings;
+                let spec = order.spec(&LaunchContext { directory, environment, keeping: *keeping });
                 let pipe = Pipe::open(engine, spec, attendant);
                 pipe.map(Wire::Pipe).map_err(|error| format!("it cannot be started: {error}"))
             }
@@ -183,14 +183,14 @@ impl Tender {
     fn stood(&self, link: &Arc<Link>, greeted: &Greeted, tools: Vec<Listed>) {
         let (link, greeting) = (Arc::clone(link), Arc::new(greeted.greeting.clone()));
         self.publish(|level| {
-            level.stage = Stage::Up { link, greeting };
+            level.stage = ServerPhase::Up { link, greeting };
             level.tools = Arc::new(tools);
         });
     }
 
     fn fell(&self, reason: &str) -> Next {
         let reason = Arc::from(reason);
-        self.publish(|level| level.stage = Stage::Down { reason });
+        self.publish(|level| level.stage = ServerPhase::Down { reason });
         Next::WhenWanted
     }
 

@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
 use self::stream::Follow;
-use crate::attendant::Attendant;
+use crate::attendant::ClientHandler;
 use crate::era::Era;
 use crate::fault::Fault;
 use crate::http::{Http, HttpAnswer, HttpBody, HttpMethod, HttpRequest};
 use crate::lines::MESSAGE_LIMIT;
-use crate::message::{self, Message, Refusal};
+use crate::message::{self, Message, RpcError};
 use crate::notes::quote;
 use crate::secret::Secret;
 use crate::spec::Bearer;
@@ -45,7 +45,7 @@ pub(crate) struct Address {
 pub(crate) struct Web {
     http: Arc<dyn Http>,
     address: Address,
-    attendant: Arc<Attendant>,
+    attendant: Arc<ClientHandler>,
     next_id: AtomicU64,
     /// The name that the server gave to our session, if it keeps one.
     session: Mutex<Option<String>>,
@@ -64,7 +64,7 @@ pub(crate) struct Question<'a> {
 }
 
 impl Web {
-    pub(crate) fn new(http: Arc<dyn Http>, address: Address, attendant: Arc<Attendant>) -> Arc<Self> {
+    pub(crate) fn new(http: Arc<dyn Http>, address: Address, attendant: Arc<ClientHandler>) -> Arc<Self> {
         let (session, asides) = (Mutex::default(), Mutex::default());
         Arc::new(Self { http, address, attendant, next_id: AtomicU64::new(1), session, asides })
     }
@@ -195,7 +195,7 @@ impl Web {
             Message::Answer { .. } => {
                 self.attendant.notes.add("it answered something that nobody waits for (any more)");
             }
-            Message::Complaint(Refusal { message, .. }) => {
+            Message::Complaint(RpcError { message, .. }) => {
                 self.attendant.notes.add(&format!("it complained: {message}"));
             }
             Message::Notification { method, .. } => self.attendant.hear(&method),

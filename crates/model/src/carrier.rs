@@ -19,7 +19,7 @@ use crate::proxy::Proxy;
 
 /// A way to one address. A cheap handle; all of its clones share the connections.
 #[derive(Clone)]
-pub struct Carrier(Arc<Route>);
+pub struct HttpTransport(Arc<Route>);
 
 struct Route {
     connector: Connector,
@@ -31,7 +31,7 @@ struct Route {
 
 /// How to get there.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct HttpRoute {
     /// The way out, where there is no direct one.
     pub proxy: Option<Proxy>,
     /// The certificates that are trusted.
@@ -98,9 +98,9 @@ pub enum CarrierError {
     },
 }
 
-impl Carrier {
+impl HttpTransport {
     /// A way to this address, which messages call by this name. Nothing is connected before something is sent.
-    pub fn new(name: &str, url: &str, way: Way) -> Result<Self, BadAddress> {
+    pub fn new(name: &str, url: &str, way: HttpRoute) -> Result<Self, BadAddress> {
         let mut place = Provider::at(name, url, WireKind::Responses);
         place.proxy = way.proxy;
         place.certificates = way.certificates;

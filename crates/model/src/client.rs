@@ -21,8 +21,8 @@ use crate::provider::Provider;
 use crate::request::Request;
 use crate::wire::{Wire, wire_of};
 
-pub use self::answer::Answer;
-pub use self::probe::{Found, Probe, Step, StepKind};
+pub use self::answer::StreamedResponse;
+pub use self::probe::{ProbeFinding, Probe, ProbeStep, StepKind};
 
 /// A way to a provider. A cheap handle; all of its clones share the connections.
 #[derive(Clone)]
@@ -91,7 +91,7 @@ impl Client {
     }
 
     /// Asks. Returns when the provider has begun to answer; dropping it before ends the exchange.
-    pub async fn send(&self, request: &Request) -> Result<Answer, Failure> {
+    pub async fn send(&self, request: &Request) -> Result<StreamedResponse, Failure> {
         let shared = &self.0;
         let body = Bytes::from(shared.wire.body(request));
         let mut message = self.message(http::Method::POST, shared.wire.path(), body);
@@ -100,7 +100,7 @@ impl Client {
         if let Some(failure) = refusal::of(self, exchange.response.status(), exchange.response.headers()) {
             return Err(failure.read(exchange.response.into_body()).await);
         }
-        Ok(Answer::begin(self.clone(), exchange, shared.wire.reader(request)))
+        Ok(StreamedResponse::begin(self.clone(), exchange, shared.wire.reader(request)))
     }
 
     fn message(&self, method: http::Method, path: &str, body: Bytes) -> http::Request<Full<Bytes>> {

@@ -4,7 +4,7 @@ use crate::item::Item;
 
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ResponseEvent {
     /// The provider has begun; nothing is known yet.
     Started,
     /// More of the words of the message that is being written. For eyes only: the item says it all again.

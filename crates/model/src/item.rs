@@ -27,7 +27,7 @@ pub enum Content {
         /// Whose.
         role: Role,
         /// The words and pictures.
-        parts: Vec<Part>,
+        parts: Vec<ContentPart>,
     },
     /// What the model thought, as far as it shows it.
     Reasoning {
@@ -41,7 +41,7 @@ pub enum Content {
         /// Which call.
         call: CallId,
         /// The answer.
-        parts: Vec<Part>,
+        parts: Vec<ContentPart>,
     },
     /// Something this program only passes on, such as a search that the provider made.
     Other {
@@ -76,7 +76,7 @@ impl Role {
 
 /// A piece of a message or of a tool's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ContentPart {
     /// Text.
     Text(String),
     /// A picture, as a `data:` address.
@@ -139,16 +139,16 @@ impl Item {
 
     /// Words of the one who set the agent up.
     pub fn developer(text: impl Into<String>) -> Self {
-        Self::message(Role::Developer, vec![Part::Text(text.into())])
+        Self::message(Role::Developer, vec![ContentPart::Text(text.into())])
     }
 
     /// Words of the user.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::message(Role::User, vec![Part::Text(text.into())])
+        Self::message(Role::User, vec![ContentPart::Text(text.into())])
     }
 
     /// A message.
-    pub fn message(role: Role, parts: Vec<Part>) -> Self {
+    pub fn message(role: Role, parts: Vec<ContentPart>) -> Self {
         let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
         let content: Vec<Value> = parts.iter().map(|part| part_json(part, kind)).collect();
         let value = json!({ "type": "message", "role": role.name(), "content": content });
@@ -178,13 +178,13 @@ impl Item {
     }
 
     /// What a tool answered to this call.
-    pub fn output(call: &Call, parts: Vec<Part>) -> Self {
+    pub fn output(call: &Call, parts: Vec<ContentPart>) -> Self {
         let kind = match call.input {
             Input::Arguments(_) => "function_call_output",
             Input::Text(_) => "custom_tool_call_output",
         };
         let output = match parts.as_slice() {
-            [Part::Text(text)] => text.as_str().into(),
+            [ContentPart::Text(text)] => text.as_str().into(),
             parts => parts.iter().map(|part| part_json(part, "input_text")).collect::<Value>(),
         };
         let value = json!({ "type": kind, "call_id": call.id.0, "output": output });
@@ -228,18 +228,18 @@ impl fmt::Debug for Item {
     }
 }
 
-fn text_of(parts: &[Part]) -> String {
-    let text = |part: &Part| match part {
-        Part::Text(text) => Some(text.as_str().to_owned()),
-        Part::Image(_) => None,
+fn text_of(parts: &[ContentPart]) -> String {
+    let text = |part: &ContentPart| match part {
+        ContentPart::Text(text) => Some(text.as_str().to_owned()),
+        ContentPart::Image(_) => None,
     };
     parts.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn part_json(part: &Part, text_kind: &str) -> Value {
+fn part_json(part: &ContentPart, text_kind: &str) -> Value {
     match part {
-        Part::Text(text) => json!({ "type": text_kind, "text": text }),
-        Part::Image(address) => json!({ "type": "input_image", "image_url": address }),
+        ContentPart::Text(text) => json!({ "type": text_kind, "text": text }),
+        ContentPart::Image(address) => json!({ "type": "input_image", "image_url": address }),
     }
 }
 
@@ -299,20 +299,20 @@ impl Shape {
     }
 }
 
-fn parts_of(value: Value) -> Vec<Part> {
+fn parts_of(value: Value) -> Vec<ContentPart> {
     match value {
-        Value::String(text) => vec![Part::Text(text)],
+        Value::String(text) => vec![ContentPart::Text(text)],
         Value::Array(entries) => entries.iter().filter_map(part_of).collect(),
         _ => Vec::new(),
     }
 }
 
-fn part_of(entry: &Value) -> Option<Part> {
+fn part_of(entry: &Value) -> Option<ContentPart> {
     let text = |field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
     if let Some(address) = text("image_url") {
-        return Some(Part::Image(address));
+        return Some(ContentPart::Image(address));
     }
-    text("text").or_else(|| text("refusal")).map(Part::Text)
+    text("text").or_else(|| text("refusal")).map(ContentPart::Text)
 }
 
 #[cfg(test)]
@@ -337,15 +337,15 @@ mod tests {
             namespace: None,
             input: Input::Text("*** Begin".into()),
         };
-        let image = Part::Image("data:image/png;base64,AA==".into());
+        let image = ContentPart::Image("data:image/png;base64,AA==".into());
         for item in [
             Item::developer("be exact"),
             Item::user("héllo"),
-            Item::message(Role::Assistant, vec![Part::Text("done".into())]),
+            Item::message(Role::Assistant, vec![ContentPart::Text("done".into())]),
             Item::reasoning("hm"),
             Item::call(call.clone()),
-            Item::output(&call, vec![Part::Text("ok".into())]),
-            Item::output(&call, vec![Part::Text("see".into()), image]),
+            Item::output(&call, vec![ContentPart::Text("ok".into())]),
+            Item::output(&call, vec![ContentPart::Text("see".into()), image]),
         ] {
             let again = Item::from_json(item.json()).unwrap();
             assert_eq!(again.content(), item.content());

@@ -24,13 +24,13 @@ mod responses;
 pub mod sse;
 pub mod wire;
 
-pub use carrier::{Carrier, CarrierError, Parcel, Reply, ReplyBody, Way};
+pub use carrier::{HttpTransport, CarrierError, Parcel, Reply, ReplyBody, HttpRoute};
 pub use chat::Chat;
-pub use client::{Answer, BadProvider, Client, Found, Probe, Step, StepKind};
-pub use event::{Event, Usage};
+pub use client::{StreamedResponse, BadProvider, Client, ProbeFinding, Probe, ProbeStep, StepKind};
+pub use event::{ResponseEvent, Usage};
 pub use failure::{Failure, Remedy};
 pub use http::BadAddress;
-pub use item::{BadItem, Call, CallId, Content, Input, Item, Part, Role};
+pub use item::{BadItem, Call, CallId, Content, Input, Item, ContentPart, Role};
 pub use provider::{Certificates, InstructionsRole, Key, Provider, ThoughtField, WireKind};
 pub use proxy::{BadProxy, NameLookup, Proxy, ProxyKind};
 pub use request::{Grammar, Request, ToolSpec};

@@ -2,7 +2,7 @@
 //! of an answer; it never sees a connection.
 
 use crate::chat::Chat;
-use crate::event::Event;
+use crate::event::ResponseEvent;
 use crate::failure::Failure;
 use crate::provider::{Provider, WireKind};
 use crate::request::Request;
@@ -24,10 +24,10 @@ pub trait Wire: Send + Sync {
 /// Reads one answer.
 pub trait Reader: Send {
     /// What an event of the stream adds. After [`Event::Completed`] or a failure nothing more is read.
-    fn read(&mut self, event: &SseEvent) -> Result<Vec<Event>, Failure>;
+    fn read(&mut self, event: &SseEvent) -> Result<Vec<ResponseEvent>, Failure>;
 
     /// What the end of the stream means, when it comes before the answer was complete.
-    fn end(&mut self) -> Result<Vec<Event>, Failure>;
+    fn end(&mut self) -> Result<Vec<ResponseEvent>, Failure>;
 }
 
 /// The wire that this provider speaks.
@@ -66,11 +66,11 @@ pub(crate) mod tests {
     }
 
     /// What a whole stream comes to, as a client sees it.
-    pub(crate) fn read_all(reader: &mut dyn Reader, events: &[SseEvent]) -> Result<Vec<Event>, Failure> {
+    pub(crate) fn read_all(reader: &mut dyn Reader, events: &[SseEvent]) -> Result<Vec<ResponseEvent>, Failure> {
         let mut read = Vec::new();
         for event in events {
             read.extend(reader.read(event)?);
-            if matches!(read.last(), Some(Event::Completed(_))) {
+            if matches!(read.last(), Some(ResponseEvent::Completed(_))) {
                 return Ok(read);
             }
         }
@@ -98,7 +98,7 @@ pub(crate) mod tests {
         proptest::collection::vec(piece, 0..20).prop_map(|pieces| pieces.concat())
     }
 
-    fn read_in_pieces(kind: WireKind, stream: &[u8], size: usize) -> Result<Vec<Event>, Failure> {
+    fn read_in_pieces(kind: WireKind, stream: &[u8], size: usize) -> Result<Vec<ResponseEvent>, Failure> {
         let provider = Provider::at("it", "http://it", kind);
         let mut decoder = Decoder::default();
         let events = stream.chunks(size).flat_map(|bytes| decoder.feed(bytes).unwrap());

@@ -25,7 +25,7 @@ const COMPILED_LIMIT: usize = 4 << 20;
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
-    reach: Reach,
+    reach: LineReach,
 }
 
 /// Why an expression cannot be used.
@@ -58,7 +58,7 @@ pub struct Match {
 
 /// Whether a match can contain a newline, which decides how much has to be searched again.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Reach {
+enum LineReach {
     WithinLine,
     AcrossLines,
 }
@@ -116,8 +116,8 @@ impl Pattern {
     /// How much of the end of searched bytes a later match may begin in.
     fn overlap(&self, searched: &[u8]) -> usize {
         let line = match self.reach {
-            Reach::AcrossLines => searched.len(),
-            Reach::WithinLine => {
+            LineReach::AcrossLines => searched.len(),
+            LineReach::WithinLine => {
                 memchr::memrchr(b'\n', searched).map_or(searched.len(), |at| searched.len() - at)
             }
         };
@@ -181,12 +181,12 @@ pub struct SettledMatcher {
     /// Settled text and the pending lines behind it.
     seen: View,
     /// Where in `seen` the next match may begin.
-    resume: Place,
+    resume: LinePosition,
 }
 
 /// A place in settled text that stays the same when the lines before it are redrawn.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LinePosition {
     line: LineNumber,
     /// Bytes from the beginning of the line; may lie behind its end.
     at: usize,
@@ -202,7 +202,7 @@ impl SettledMatcher {
             settler,
             settled: View::new(from),
             seen: View::new(from),
-            resume: Place { line: LineNumber::FIRST, at: 0 },
+            resume: LinePosition { line: LineNumber::FIRST, at: 0 },
         }
     }
 
@@ -260,12 +260,12 @@ impl SettledMatcher {
         if at > end && end == text.len() { None } else { Some(text.ceil_char_boundary(at.min(end))) }
     }
 
-    fn place_of(&self, at: usize) -> Place {
+    fn place_of(&self, at: usize) -> LinePosition {
         let text = self.seen.text().as_bytes();
         let before = &text[..at.min(text.len())];
         let newlines = memchr::memchr_iter(b'\n', before).count() as u64;
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-        Place { line: self.seen.first_line().down(newlines), at: at - start }
+        LinePosition { line: self.seen.first_line().down(newlines), at: at - start }
     }
 }
 
@@ -275,7 +275,7 @@ fn after(found: &Range<usize>) -> usize {
 }
 
 /// Decides from the spelling; anything that could conceivably match a newline counts as doing so.
-fn reach(expression: &str) -> Reach {
+fn reach(expression: &str) -> LineReach {
     let mut chars = expression.chars().peekable();
     let mut last = ' ';
     while let Some(c) = chars.next() {
@@ -289,11 +289,11 @@ fn reach(expression: &str) -> Reach {
             c => c >= ' ',
         };
         if !harmless {
-            return Reach::AcrossLines;
+            return LineReach::AcrossLines;
         }
         last = c;
     }
-    Reach::WithinLine
+    LineReach::WithinLine
 }
 
 #[cfg(test)]
@@ -377,12 +377,12 @@ mod tests {
     #[test]
     fn only_expressions_that_cannot_match_a_newline_are_searched_by_line() {
         for expression in ["listening on \\d+", "^\\$ $", "a.*b", "(?:x|y)[a-z]+"] {
-            assert_eq!(reach(expression), Reach::WithinLine, "{expression}");
+            assert_eq!(reach(expression), LineReach::WithinLine, "{expression}");
         }
         for expression in
             ["a\\s", "[^a]", "(?s).", "\\n", "\\W", "[[:space:]]", "a\nb", "\\x0a", "\\p{Z}", "[\t-z]"]
         {
-            assert_eq!(reach(expression), Reach::AcrossLines, "{expression}");
+            assert_eq!(reach(expression), LineReach::AcrossLines, "{expression}");
         }
     }
 }

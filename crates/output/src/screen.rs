@@ -203,9 +203,9 @@ impl Dimensions for ScreenSize {
 
 /// Where the emulator, which calls back while it is being fed, leaves what it wants to say.
 #[derive(Clone)]
-struct Mailbox(Arc<Mutex<Mail>>);
+struct Mailbox(Arc<Mutex<TerminalReplies>>);
 
-struct Mail {
+struct TerminalReplies {
     replies: Vec<u8>,
     title: Option<String>,
     size: ScreenSize,
@@ -213,10 +213,10 @@ struct Mail {
 
 impl Mailbox {
     fn new(size: ScreenSize) -> Self {
-        Self(Arc::new(Mutex::new(Mail { replies: Vec::new(), title: None, size })))
+        Self(Arc::new(Mutex::new(TerminalReplies { replies: Vec::new(), title: None, size })))
     }
 
-    fn with<T>(&self, use_mail: impl FnOnce(&mut Mail) -> T) -> T {
+    fn with<T>(&self, use_mail: impl FnOnce(&mut TerminalReplies) -> T) -> T {
         use_mail(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -227,7 +227,7 @@ impl EventListener for Mailbox {
     }
 }
 
-impl Mail {
+impl TerminalReplies {
     fn take(&mut self, event: Event) {
         match event {
             Event::PtyWrite(text) => self.reply(&text),

@@ -16,7 +16,7 @@ pub use crate::apply::state::{Condition, FileState};
 use crate::directory::resolve;
 use crate::disk::{Disk, Like};
 use crate::inspect;
-use crate::plan::Step;
+use crate::plan::FileStep;
 use crate::undo::{Undo, take_back};
 use crate::warning::Warning;
 
@@ -50,7 +50,7 @@ pub enum ApplyError {
 }
 
 /// Carries out all steps. What it leaves behind is a warning.
-pub(crate) fn apply(steps: &[Step], disk: &dyn Disk) -> Result<Vec<Warning>, ApplyError> {
+pub(crate) fn apply(steps: &[FileStep], disk: &dyn Disk) -> Result<Vec<Warning>, ApplyError> {
     for step in steps {
         check_unchanged(step)?;
     }
@@ -62,7 +62,7 @@ pub(crate) fn apply(steps: &[Step], disk: &dyn Disk) -> Result<Vec<Warning>, App
 }
 
 /// Whether a place still has what the plan is based on, and its path still leads there.
-fn check_unchanged(step: &Step) -> Result<(), ApplyError> {
+fn check_unchanged(step: &FileStep) -> Result<(), ApplyError> {
     let same_way = resolve(step.parent()).is_ok_and(|parent| parent == step.parent());
     let same_link = step.place.read_link().ok() == step.link;
     let same_text = inspect::load(&step.place).is_ok_and(|text| text == step.before);
@@ -92,16 +92,16 @@ struct Work<'a> {
 /// How a step's new text gets to its place.
 enum Staged<'a> {
     /// It lies beside, under this name.
-    Aside(&'a Step, PathBuf),
+    Aside(&'a FileStep, PathBuf),
     /// It is written over the old one.
-    InPlace(&'a Step, &'a str),
+    InPlace(&'a FileStep, &'a str),
     /// There is none: the file goes.
-    Removal(&'a Step),
+    Removal(&'a FileStep),
 }
 
 impl<'a> Work<'a> {
     /// Gives the old files that are left beside their places.
-    fn carry_out(&mut self, steps: &'a [Step]) -> Result<Vec<PathBuf>, Failure> {
+    fn carry_out(&mut self, steps: &'a [FileStep]) -> Result<Vec<PathBuf>, Failure> {
         let mut staged = Vec::new();
         for step in steps.iter().filter(|step| step.changes()) {
             staged.push(self.stage(step).map_err(|source| Failure::of(step, source))?);
@@ -115,7 +115,7 @@ impl<'a> Work<'a> {
     }
 
     /// Writes a new text beside its place.
-    fn stage(&mut self, step: &'a Step) -> io::Result<Staged<'a>> {
+    fn stage(&mut self, step: &'a FileStep) -> io::Result<Staged<'a>> {
         let Some(text) = step.after.as_deref() else { return Ok(Staged::Removal(step)) };
         if step.before.is_none() {
             self.create_directories(step.parent())?;
@@ -184,19 +184,19 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn put_into_free_place(&mut self, step: &Step, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
+    fn put_into_free_place(&mut self, step: &FileStep, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
         self.disk.rename(&aside, &step.place).map_err(|source| Failure::of(step, source))?;
         self.done.push(Undo::Rename { from: step.place.clone(), to: aside });
         Ok(None)
     }
 
-    fn exchange(&mut self, step: &Step, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
+    fn exchange(&mut self, step: &FileStep, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
         self.disk.exchange(&aside, &step.place).map_err(|source| Failure::of(step, source))?;
         self.done.push(Undo::Exchange(aside.clone(), step.place.clone()));
         self.check_old(step, aside)
     }
 
-    fn set_aside(&mut self, step: &Step) -> Result<Option<PathBuf>, Failure> {
+    fn set_aside(&mut self, step: &FileStep) -> Result<Option<PathBuf>, Failure> {
         let disk = self.disk;
         let aside = self.under_unused_name(step.parent(), |path| disk.rename(&step.place, path));
         let aside = aside.map_err(|source| Failure::of(step, source))?;
@@ -205,14 +205,14 @@ impl<'a> Work<'a> {
     }
 
     /// Looks once more at the old file, now that nobody else finds it: what somebody wrote a moment ago must not be lost.
-    fn check_old(&self, step: &Step, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
+    fn check_old(&self, step: &FileStep, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
         match inspect::load(&aside) {
             Ok(text) if text == step.before => Ok(Some(aside)),
             _ => Err(Failure::Changed { path: step.written.clone() }),
         }
     }
 
-    fn overwrite(&mut self, step: &'a Step, text: &str) -> Result<Option<PathBuf>, Failure> {
+    fn overwrite(&mut self, step: &'a FileStep, text: &str) -> Result<Option<PathBuf>, Failure> {
         let old = step.before.as_deref().unwrap_or_default();
         self.done.push(Undo::Overwrite { place: &step.place, text: old });
         let outcome = self.disk.overwrite(&step.place, text.as_bytes());
@@ -221,13 +221,13 @@ impl<'a> Work<'a> {
 }
 
 impl Failure {
-    fn of(step: &Step, source: io::Error) -> Self {
+    fn of(step: &FileStep, source: io::Error) -> Self {
         Self::Write { path: step.written.clone(), source }
     }
 }
 
 /// Whether there is a file that can be written over, rather than nothing or a link that is to go.
-fn is_plain_file(step: &Step) -> bool {
+fn is_plain_file(step: &FileStep) -> bool {
     step.before.is_some() && step.link.is_none()
 }
 
@@ -236,7 +236,7 @@ fn has_other_names(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_file() && found.nlink() > 1)
 }
 
-fn take_all_back(work: Work<'_>, failure: Failure, steps: &[Step]) -> ApplyError {
+fn take_all_back(work: Work<'_>, failure: Failure, steps: &[FileStep]) -> ApplyError {
     let stuck = take_back(work.done, work.disk);
     let error = match failure {
         Failure::Changed { path } => ApplyError::Changed { path },

@@ -14,12 +14,12 @@ pub struct Directory<'a> {
     base: PathBuf,
     may_write: Option<&'a dyn Fn(&Path) -> bool>,
     may_read: Option<&'a dyn Fn(&Path) -> bool>,
-    refusal: Refusal,
+    refusal: WriteDenied,
 }
 
 /// Why a path may not be written, in the words that models know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum WriteDenied {
     /// Nothing may be written.
     ReadOnly,
     /// The path is outside of what may be written.
@@ -31,14 +31,14 @@ pub enum Refusal {
 impl<'a> Directory<'a> {
     /// Paths are relative to `base`, which is absolute; everything may be written.
     pub fn at(base: impl Into<PathBuf>) -> Self {
-        Self { base: base.into(), may_write: None, may_read: None, refusal: Refusal::OutsideProject }
+        Self { base: base.into(), may_write: None, may_read: None, refusal: WriteDenied::OutsideProject }
     }
 
     /// The same, but only paths that pass may be written. They are asked about as they are once symbolic links were
     /// followed: a link that leads out of the workspace is outside. Others are refused for the reason given. What they are
     /// compared with must have been followed too, by [`resolve`].
     #[must_use]
-    pub fn allowing(self, may_write: &'a dyn Fn(&Path) -> bool, refusal: Refusal) -> Self {
+    pub fn allowing(self, may_write: &'a dyn Fn(&Path) -> bool, refusal: WriteDenied) -> Self {
         Self { may_write: Some(may_write), refusal, ..self }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Directory<'a> {
         self.may_read.is_none_or(|may_read| may_read(resolved))
     }
 
-    pub(crate) fn refusal(&self) -> &Refusal {
+    pub(crate) fn refusal(&self) -> &WriteDenied {
         &self.refusal
     }
 
@@ -98,7 +98,7 @@ impl fmt::Debug for Directory<'_> {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for WriteDenied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ReadOnly => {

@@ -33,7 +33,7 @@ mod verify;
 mod warning;
 
 pub use apply::{ApplyError, Condition, FileState};
-pub use directory::{Directory, Refusal, resolve};
+pub use directory::{Directory, WriteDenied, resolve};
 pub use disk::{Disk, Like, LocalDisk};
 pub use heredoc::Heredoc;
 pub use inspect::MAX_FILE;

@@ -3,7 +3,7 @@
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum LineEnding {
     Lf,
     CrLf,
     Cr,
@@ -11,7 +11,7 @@ pub(crate) enum Ending {
     Missing,
 }
 
-impl Ending {
+impl LineEnding {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -29,7 +29,7 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 pub(crate) struct Lines<'a> {
     pub(crate) mark: &'static str,
     pub(crate) texts: Vec<&'a str>,
-    pub(crate) endings: Vec<Ending>,
+    pub(crate) endings: Vec<LineEnding>,
 }
 
 impl<'a> Lines<'a> {
@@ -41,10 +41,10 @@ impl<'a> Lines<'a> {
     /// The same where it ends one, as in files of old editors and in logs of progress; nothing, if there is none.
     pub(crate) fn with_lone_returns(text: &'a str) -> Option<Self> {
         let lines = Self::split(text, at_lone_returns);
-        lines.endings.contains(&Ending::Cr).then_some(lines)
+        lines.endings.contains(&LineEnding::Cr).then_some(lines)
     }
 
-    fn split(text: &'a str, pieces: impl Fn(&'a str) -> Vec<(&'a str, Ending)>) -> Self {
+    fn split(text: &'a str, pieces: impl Fn(&'a str) -> Vec<(&'a str, LineEnding)>) -> Self {
         let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => (BYTE_ORDER_MARK, rest),
             None => ("", text),
@@ -58,33 +58,33 @@ impl<'a> Lines<'a> {
     }
 
     /// How lines end for which no neighbour says it: like the file's first.
-    pub(crate) fn usual_ending(&self) -> Ending {
+    pub(crate) fn usual_ending(&self) -> LineEnding {
         match self.endings.first() {
-            Some(Ending::Missing) | None => Ending::Lf,
+            Some(LineEnding::Missing) | None => LineEnding::Lf,
             Some(ending) => *ending,
         }
     }
 }
 
 /// The pieces of one line, each with its ending. A carriage return before a line feed belongs to that.
-fn at_lone_returns(line: &str) -> Vec<(&str, Ending)> {
+fn at_lone_returns(line: &str) -> Vec<(&str, LineEnding)> {
     let (body, ending) = split_ending(line);
-    let mut pieces: Vec<(&str, Ending)> = body.split('\r').map(|piece| (piece, Ending::Cr)).collect();
+    let mut pieces: Vec<(&str, LineEnding)> = body.split('\r').map(|piece| (piece, LineEnding::Cr)).collect();
     match pieces.last_mut() {
         // Nothing follows the last carriage return of the file.
-        Some(("", _)) if ending == Ending::Missing => drop(pieces.pop()),
+        Some(("", _)) if ending == LineEnding::Missing => drop(pieces.pop()),
         Some(last) => last.1 = ending,
         None => {}
     }
     pieces
 }
 
-fn split_ending(line: &str) -> (&str, Ending) {
+fn split_ending(line: &str) -> (&str, LineEnding) {
     if let Some(text) = line.strip_suffix("\r\n") {
-        (text, Ending::CrLf)
+        (text, LineEnding::CrLf)
     } else if let Some(text) = line.strip_suffix('\n') {
-        (text, Ending::Lf)
+        (text, LineEnding::Lf)
     } else {
-        (line, Ending::Missing)
+        (line, LineEnding::Missing)
     }
 }

@@ -13,7 +13,7 @@ use crate::warning::{Doubt, MAX_OTHERS};
 
 /// Where a chunk belongs, in lines counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ChunkLocation {
     /// Over these lines of the file.
     Block { start: usize, length: usize },
     /// It only adds, before this line.
@@ -61,7 +61,7 @@ enum Header {
 }
 
 /// Where the lines of a chunk were found.
-struct Found {
+struct MatchedChunk {
     /// The first place that counts and all behind it.
     places: Vec<usize>,
     /// The one that is taken.
@@ -76,7 +76,7 @@ impl<'a> Locator<'a> {
     }
 
     /// Says where the next chunk belongs.
-    pub(crate) fn place(&mut self, chunk: &Chunk) -> Result<Place, Misfit> {
+    pub(crate) fn place(&mut self, chunk: &Chunk) -> Result<ChunkLocation, Misfit> {
         self.count += 1;
         let scope = self.scope(chunk)?;
         let old: Vec<&str> = chunk.lines.iter().filter_map(PatchLine::old).collect();
@@ -142,9 +142,9 @@ impl<'a> Locator<'a> {
     }
 
     /// Places a chunk that only adds: below its header, else where its numbers say, else at the end.
-    fn place_addition(&mut self, chunk: &Chunk, scope: &Scope) -> Result<Place, Misfit> {
+    fn place_addition(&mut self, chunk: &Chunk, scope: &Scope) -> Result<ChunkLocation, Misfit> {
         if chunk.place == ChunkPlace::EndOfFile {
-            return Ok(Place::End);
+            return Ok(ChunkLocation::End);
         }
         // A program made this diff: models do not count to none.
         if let Some(numbers) = chunk.numbers.filter(|numbers| numbers.count == 0) {
@@ -155,52 +155,52 @@ impl<'a> Locator<'a> {
                 let others = if chunk.headers.len() == 1 { rivals.clone() } else { Vec::new() };
                 self.note_repetition(*line, others);
                 (self.cursor, self.floor) = (line + 1, line + 1);
-                Ok(Place::Before(line + 1))
+                Ok(ChunkLocation::Before(line + 1))
             }
             Header::Behind { line } => self.place_behind(chunk, *line),
-            Header::None => Ok(chunk.numbers.map_or(Place::End, |numbers| self.place_by_number(numbers))),
+            Header::None => Ok(chunk.numbers.map_or(ChunkLocation::End, |numbers| self.place_by_number(numbers))),
         }
     }
 
     /// Only a line that occurs once may be gone back to.
-    fn place_behind(&self, chunk: &Chunk, line: usize) -> Result<Place, Misfit> {
+    fn place_behind(&self, chunk: &Chunk, line: usize) -> Result<ChunkLocation, Misfit> {
         let header = chunk.headers.last().map_or("", String::as_str);
         match self.find_header(header, 0).len() {
-            1 => Ok(Place::Before(line + 1)),
+            1 => Ok(ChunkLocation::Before(line + 1)),
             _ => Err(self.no_context(header)),
         }
     }
 
     /// In a unified diff, lines that are added to none come after the line with the number; otherwise the number is that
     /// of the first line.
-    fn place_by_number(&mut self, numbers: LineNumbers) -> Place {
+    fn place_by_number(&mut self, numbers: LineNumbers) -> ChunkLocation {
         let at = if numbers.count == 0 { numbers.start } else { numbers.start.saturating_sub(1) };
         if at >= self.index.lines().len() {
-            return Place::End;
+            return ChunkLocation::End;
         }
         self.doubts.push(Doubt::ByNumberAlone { chunk: self.count, line: at + 1 });
         (self.cursor, self.floor) = (self.cursor.max(at), self.floor.max(at));
-        Place::Before(at)
+        ChunkLocation::Before(at)
     }
 
     /// Places a chunk by the lines that stay or go.
-    fn place_block(&mut self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Result<Place, Misfit> {
+    fn place_block(&mut self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Result<ChunkLocation, Misfit> {
         let Some(found) = self.find_block(chunk, old, scope) else {
             return Err(self.no_lines(chunk, old, scope));
         };
-        let Found { start, length, .. } = found;
+        let MatchedChunk { start, length, .. } = found;
         let others = self.others(chunk, &found, scope);
         self.note_repetition(start, others);
         self.starts.push(start);
         self.cursor = start + length;
         self.floor = self.cursor - trailing_context(chunk, old.len() - length);
-        Ok(Place::Block { start, length })
+        Ok(ChunkLocation::Block { start, length })
     }
 
     /// Looks below the header; then from the header on, for chunks that repeat it; then among the lines that the chunk
     /// before named without changing them. With numbers, the header is a hint as well: `diff` names there whatever
     /// function comes before, and a place that is exactly where the number says needs no header.
-    fn find_block(&self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Option<Found> {
+    fn find_block(&self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Option<MatchedChunk> {
         let from = |from: usize| self.find_from(chunk, old, from);
         let Some(numbers) = chunk.numbers else {
             return from(scope.from).or_else(|| from(self.second(scope)));
@@ -222,7 +222,7 @@ impl<'a> Locator<'a> {
 
     /// Looks for the lines, and then without the empty ones at their end, which stand for nothing but the end of the
     /// patch's section.
-    fn find_from(&self, chunk: &Chunk, old: &[&str], from: usize) -> Option<Found> {
+    fn find_from(&self, chunk: &Chunk, old: &[&str], from: usize) -> Option<MatchedChunk> {
         let filled = old.iter().rposition(|line| !line.is_empty()).map_or(1, |last| last + 1);
         let mut lengths = vec![old.len(), (old.len() - 1).max(filled), filled];
         lengths.dedup();
@@ -233,12 +233,12 @@ impl<'a> Locator<'a> {
                 ChunkPlace::EndOfFile => self.index.find_at_end(wanted, from).into_iter().collect(),
             };
             let start = choose(&places, chunk.numbers)?;
-            Some(Found { places, start, length })
+            Some(MatchedChunk { places, start, length })
         })
     }
 
     /// Where else the chunk could have been meant.
-    fn others(&self, chunk: &Chunk, found: &Found, scope: &Scope) -> Vec<usize> {
+    fn others(&self, chunk: &Chunk, found: &MatchedChunk, scope: &Scope) -> Vec<usize> {
         let start = found.start;
         let but_start = |places: &[usize]| places.iter().copied().filter(|place| *place != start).collect();
         match (chunk.numbers, &scope.header) {
@@ -263,7 +263,7 @@ impl<'a> Locator<'a> {
     }
 
     /// Where the chunk would be if its outermost header were this line.
-    fn follow(&self, chunk: &Chunk, outermost: usize, found: &Found) -> Option<usize> {
+    fn follow(&self, chunk: &Chunk, outermost: usize, found: &MatchedChunk) -> Option<usize> {
         let mut from = outermost + 1;
         for header in &chunk.headers[1..] {
             from = self.find_header(header, from).first()? + 1;

@@ -10,7 +10,7 @@ use crate::warning::Warning;
 /// What will be written. Made by [`crate::Patch::verify`], which writes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<FileStep>,
     pub(crate) changes: Vec<Change>,
     pub(crate) warnings: Vec<Warning>,
 }
@@ -73,7 +73,7 @@ impl Plan {
 
 /// What is done at one place of the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct FileStep {
     /// Where, with symbolic links followed.
     pub(crate) place: PathBuf,
     /// How the patch calls it.
@@ -86,7 +86,7 @@ pub(crate) struct Step {
     pub(crate) moved_from: Option<PathBuf>,
 }
 
-impl Step {
+impl FileStep {
     pub(crate) fn changes(&self) -> bool {
         self.before != self.after || self.moved_from.is_some()
     }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::lines::{Ending, Lines};
-use crate::locate::{Locator, Place};
+use crate::lines::{LineEnding, Lines};
+use crate::locate::{Locator, ChunkLocation};
 use crate::misfit::Misfit;
 use crate::patch::{Chunk, PatchLine};
 use crate::search::Index;
@@ -58,11 +58,11 @@ impl<'a> Edits<'a> {
         Self { lines, removed: vec![false; lines.len()], added: BTreeMap::new(), appended: Vec::new() }
     }
 
-    fn take(&mut self, chunk: &'a Chunk, place: Place) {
+    fn take(&mut self, chunk: &'a Chunk, place: ChunkLocation) {
         match place {
-            Place::Block { start, length } => self.take_block(chunk, start, length),
-            Place::Before(at) => self.added.entry(at).or_default().extend(additions(chunk)),
-            Place::End => self.appended.extend(additions(chunk)),
+            ChunkLocation::Block { start, length } => self.take_block(chunk, start, length),
+            ChunkLocation::Before(at) => self.added.entry(at).or_default().extend(additions(chunk)),
+            ChunkLocation::End => self.appended.extend(additions(chunk)),
         }
     }
 
@@ -90,21 +90,21 @@ impl<'a> Edits<'a> {
     }
 
     /// How a line that is added before line `at` ends: like the line that it replaces, or else like its neighbour.
-    fn added_ending(&self, at: usize, number: usize) -> Ending {
+    fn added_ending(&self, at: usize, number: usize) -> LineEnding {
         let before = self.added.range(..at).next_back().map_or(0, |(earlier, _)| *earlier);
         let replaced = (before..at).rev().take_while(|line| self.removed[*line]).count();
         let like = if replaced > 0 { at - replaced + number.min(replaced - 1) } else { at };
         let last = self.lines.len().saturating_sub(1);
-        self.lines.endings.get(like.min(last)).copied().unwrap_or(Ending::Missing)
+        self.lines.endings.get(like.min(last)).copied().unwrap_or(LineEnding::Missing)
     }
 
     fn text(&self) -> String {
         let usual = self.lines.usual_ending();
         let mut text = self.lines.mark.to_owned();
-        let mut push = |line: &str, ending: Ending| {
+        let mut push = |line: &str, ending: LineEnding| {
             text.push_str(line);
             // A file that is changed gets the final newline that it lacks.
-            text.push_str(if ending == Ending::Missing { usual } else { ending }.text());
+            text.push_str(if ending == LineEnding::Missing { usual } else { ending }.text());
         };
         for at in 0..=self.lines.len() {
             let added = self.added.get(&at).into_iter().flatten().enumerate();
@@ -113,7 +113,7 @@ impl<'a> Edits<'a> {
                 push(self.lines.texts[at], self.lines.endings[at]);
             }
         }
-        let last = self.lines.endings.last().copied().unwrap_or(Ending::Missing);
+        let last = self.lines.endings.last().copied().unwrap_or(LineEnding::Missing);
         self.appended.iter().for_each(|line| push(line, last));
         if text == self.lines.mark { String::new() } else { text }
     }

@@ -6,7 +6,7 @@ mod draft;
 use std::io;
 use std::path::PathBuf;
 
-use crate::directory::{Directory, Refusal};
+use crate::directory::{Directory, WriteDenied};
 use crate::envelope::Ignored;
 use crate::misfit::Misfit;
 use crate::patch::{Patch, Section};
@@ -27,7 +27,7 @@ pub enum VerifyError {
     #[error("patch rejected: {refusal}\nnot writable: {}", list(paths))]
     Refused {
         /// Why.
-        refusal: Refusal,
+        refusal: WriteDenied,
         /// Which, with symbolic links followed.
         paths: Vec<PathBuf>,
     },

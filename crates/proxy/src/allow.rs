@@ -17,7 +17,7 @@ mod entry;
 
 use std::net::IpAddr;
 
-pub use self::entry::{BadEntry, Entry, EntryError};
+pub use self::entry::{BadEntry, AllowEntry, EntryError};
 use crate::host::{Host, Target};
 use crate::zone::Zone;
 
@@ -27,7 +27,7 @@ pub const ENTRY_LIMIT: usize = 4096;
 /// What may be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList {
-    entries: Vec<Entry>,
+    entries: Vec<AllowEntry>,
 }
 
 /// Why something may not be reached.
@@ -63,7 +63,7 @@ impl AllowList {
     pub fn parse<S: AsRef<str>>(entries: impl IntoIterator<Item = S>) -> Result<Self, EntryError> {
         let mut list = Self::default();
         for entry in entries {
-            let entry = Entry::parse(entry.as_ref())?;
+            let entry = AllowEntry::parse(entry.as_ref())?;
             if list.entries.len() == ENTRY_LIMIT {
                 return Err(EntryError { entry: entry.to_string(), reason: BadEntry::TooMany(ENTRY_LIMIT) });
             }
@@ -73,7 +73,7 @@ impl AllowList {
     }
 
     /// The entries, in their order.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &AllowEntry> {
         self.entries.iter()
     }
 
@@ -82,7 +82,7 @@ impl AllowList {
     /// # Errors
     ///
     /// When no entry covers it.
-    pub fn lists(&self, target: &Target) -> Result<&Entry, Unlisted> {
+    pub fn lists(&self, target: &Target) -> Result<&AllowEntry, Unlisted> {
         let mut hosts = self.entries.iter().filter(|entry| covers(entry, &target.host));
         let mut other_port = None;
         hosts
@@ -101,7 +101,7 @@ impl AllowList {
     /// # Errors
     ///
     /// When no entry covers the target, or the address is neither public nor listed.
-    pub fn leads(&self, target: &Target, address: IpAddr) -> Result<&Entry, Unlisted> {
+    pub fn leads(&self, target: &Target, address: IpAddr) -> Result<&AllowEntry, Unlisted> {
         let listed = self.lists(target)?;
         let address = address.to_canonical();
         let zone = Zone::of(address);
@@ -122,7 +122,7 @@ impl AllowList {
     }
 }
 
-fn covers(entry: &Entry, host: &Host) -> bool {
+fn covers(entry: &AllowEntry, host: &Host) -> bool {
     match host {
         Host::Name(name) => entry.has_name(name),
         Host::Address(address) => !Zone::of(*address).is_never_reached() && entry.has_address(*address),

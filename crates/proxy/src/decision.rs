@@ -14,7 +14,7 @@ use crate::allow::Unlisted;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ProxyEvent {
     /// Somebody asked for a host and was answered.
     Decided(Decision),
     /// Somebody was sent away before it was clear what they wanted.
@@ -25,7 +25,7 @@ pub enum Event {
         why: String,
     },
     /// A connection that was allowed is over.
-    Ended(Ending),
+    Ended(ConnectionEnd),
 }
 
 /// The number of a connection, counted from one in each proxy.
@@ -46,7 +46,7 @@ pub struct Decision {
     /// The address that decided: the first one allowed, or the first one refused. None if nothing was looked up.
     pub address: Option<IpAddr>,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: HostVerdict,
 }
 
 /// How a client asks.
@@ -62,19 +62,19 @@ pub enum Protocol {
 
 /// Yes or no.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HostVerdict {
     /// It may be reached.
     Allowed {
         /// The entry of the allow-list by which it may.
         entry: String,
     },
     /// It may not, or has no address.
-    Refused(Refusal),
+    Refused(DenyReason),
 }
 
 /// Why something is not reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum DenyReason {
     /// The allow-list does not allow it.
     #[error(transparent)]
     Unlisted(#[from] Unlisted),
@@ -91,7 +91,7 @@ pub enum Refusal {
 
 /// How a connection that was allowed ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct ConnectionEnd {
     /// Which connection.
     pub connection: ConnectionId,
     /// The far side, if it was reached.
@@ -122,11 +122,11 @@ pub enum HowEnded {
 /// Whom events are told to.
 pub trait Sink: Send + Sync + 'static {
     /// Takes note. Called from the tasks that carry bytes, so it must not block.
-    fn tell(&self, event: Event);
+    fn tell(&self, event: ProxyEvent);
 }
 
-impl<F: Fn(Event) + Send + Sync + 'static> Sink for F {
-    fn tell(&self, event: Event) {
+impl<F: Fn(ProxyEvent) + Send + Sync + 'static> Sink for F {
+    fn tell(&self, event: ProxyEvent) {
         self(event);
     }
 }
@@ -141,19 +141,19 @@ pub fn channel(capacity: usize) -> (EventSender, EventReceiver) {
 /// The side of a [`channel`] that the proxy gets.
 #[derive(Clone, Debug)]
 pub struct EventSender {
-    sender: mpsc::Sender<Event>,
+    sender: mpsc::Sender<ProxyEvent>,
     lost: Arc<AtomicU64>,
 }
 
 /// The side of a [`channel`] that is read.
 #[derive(Debug)]
 pub struct EventReceiver {
-    receiver: mpsc::Receiver<Event>,
+    receiver: mpsc::Receiver<ProxyEvent>,
     lost: Arc<AtomicU64>,
 }
 
 impl Sink for EventSender {
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: ProxyEvent) {
         if self.sender.try_send(event).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -162,7 +162,7 @@ impl Sink for EventSender {
 
 impl EventReceiver {
     /// The next event; none when the proxy is gone and everything was read.
-    pub async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<ProxyEvent> {
         self.receiver.recv().await
     }
 
@@ -186,8 +186,8 @@ impl fmt::Display for Protocol {
 mod tests {
     use super::*;
 
-    fn event(number: u64) -> Event {
-        Event::TurnedAway { connection: ConnectionId(number), why: "a test".into() }
+    fn event(number: u64) -> ProxyEvent {
+        ProxyEvent::TurnedAway { connection: ConnectionId(number), why: "a test".into() }
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 
 use crate::wire::head::{EndOfHead, Head, HeadLimits};
 use crate::wire::request::Request;
-use crate::wire::response::Answer;
+use crate::wire::response::ResponseHead;
 use crate::wire::socks::{self, MESSAGE_LIMIT};
 
 /// Small, so that short inputs get beyond them.
@@ -19,7 +19,7 @@ pub fn request_any(data: &[u8]) {
         assert!(whole != Ok(None), "a head that is too long is refused");
     }
     if let Ok(Some(length)) = whole {
-        let _ = Answer::parse(&bytes[..length], LIMITS);
+        let _ = ResponseHead::parse(&bytes[..length], LIMITS);
         if let Ok(request) = Request::parse(&bytes[..length], LIMITS) {
             check(request, &bytes[length..]);
         }

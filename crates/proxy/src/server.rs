@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use self::visit::Visit;
+use self::visit::ClientConnection;
 use crate::allow::AllowList;
 use crate::decision::{ConnectionId, Sink};
 use crate::options::Options;
@@ -27,11 +27,11 @@ const SCARCITY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The only way out for whoever can reach its listener.
 pub struct Proxy {
-    house: House,
+    house: ProxyShared,
 }
 
 /// What all connections share.
-pub(crate) struct House {
+pub(crate) struct ProxyShared {
     allow: AllowList,
     options: Options,
     resolver: Box<dyn Resolver>,
@@ -43,7 +43,7 @@ impl Proxy {
     /// A proxy that reaches what is listed, and tells the sink about everything it was asked.
     pub fn new(allow: AllowList, options: Options, resolver: impl Resolver, sink: impl Sink) -> Self {
         let (resolver, sink) = (Box::new(resolver), Box::new(sink));
-        Self { house: House { allow, options, resolver, connector: Box::new(SystemConnector), sink } }
+        Self { house: ProxyShared { allow, options, resolver, connector: Box::new(SystemConnector), sink } }
     }
 
     /// Connects in another way than the system's.
@@ -69,7 +69,7 @@ impl Proxy {
                 Some(_) = connections.join_next() => {}
                 client = accept(&listener), if has_room => {
                     let Some(id) = numbers.next() else { break };
-                    connections.spawn(Visit::new(Arc::clone(&house), client, id).serve());
+                    connections.spawn(ClientConnection::new(Arc::clone(&house), client, id).serve());
                 }
             }
         }

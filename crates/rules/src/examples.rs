@@ -4,7 +4,7 @@
 use crate::file::Fault;
 use crate::rule::Rule;
 use crate::script::ShellKind;
-use crate::verdict::{Reason, Speaker};
+use crate::verdict::{Reason, RuleSource};
 use crate::{Rules, RulesFile};
 
 /// Every example that does not hold.
@@ -18,7 +18,7 @@ fn wrong_examples(rule: &Rule) -> Vec<Fault> {
     let rules = Rules::of(alone);
     let speaks = |example: &String| {
         let judgement = rules.judge_script(example, ShellKind::Bash);
-        judgement.parts.iter().any(|part| matches!(&part.reason, Reason::Rule(Speaker { .. })))
+        judgement.parts.iter().any(|part| matches!(&part.reason, Reason::Rule(RuleSource { .. })))
     };
     let missed = rule.matches.iter().filter(|example| !speaks(example)).map(|example| {
         let advice = "change the example, or the words of `command`";

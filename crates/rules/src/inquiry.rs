@@ -10,7 +10,7 @@ use crate::numbers::{self, Numbers};
 use crate::rules::Rules;
 use crate::script::{self, Parsed, ShellKind, Simple};
 use crate::variables::{self, Effect};
-use crate::verdict::{Judgement, Part, Reason, Verdict};
+use crate::verdict::{Judgement, JudgedCommand, Reason, Verdict};
 use crate::word::{Split, Word, line, shown};
 use crate::wrapper::{self, Carried, Given, Look, Strength};
 
@@ -26,7 +26,7 @@ const MOST_COMMANDS: usize = 3000;
 /// A walk.
 pub(crate) struct Inquiry<'r> {
     rules: &'r Rules,
-    parts: Vec<Part>,
+    parts: Vec<JudgedCommand>,
     text_left: usize,
     commands_left: usize,
     /// Whether functions stay defined: none of the commands removes one.
@@ -39,7 +39,7 @@ pub(crate) struct Inquiry<'r> {
 
 /// Where on its walk an inquiry is.
 #[derive(Clone, Debug)]
-struct Place {
+struct WalkState {
     within: Vec<String>,
     depth: usize,
     carriers: usize,
@@ -71,7 +71,7 @@ impl Scope {
     }
 }
 
-impl Place {
+impl WalkState {
     fn start(shell: ShellKind) -> Self {
         Self {
             within: Vec::new(),
@@ -115,11 +115,11 @@ impl<'r> Inquiry<'r> {
 
     /// Judges a script.
     pub(crate) fn script(&mut self, text: &str, shell: ShellKind) {
-        self.script_at(text, &Place::start(shell));
+        self.script_at(text, &WalkState::start(shell));
         if !self.functions_stay {
             // Now that a function may be removed, no command is taken for one.
             *self = Self { functions_stay: false, ..Self::new(self.rules) };
-            self.script_at(text, &Place::start(shell));
+            self.script_at(text, &WalkState::start(shell));
         }
         self.compare_evaluations(text);
     }
@@ -127,13 +127,13 @@ impl<'r> Inquiry<'r> {
     /// Judges a program with its arguments.
     pub(crate) fn argv(&mut self, words: &[Word]) {
         let simple = Simple { words: words.to_vec(), ..Simple::default() };
-        self.simple(&simple, &Place::start(ShellKind::Posix));
+        self.simple(&simple, &WalkState::start(ShellKind::Posix));
         self.compare_evaluations(&line(words));
     }
 
     /// Judges a variable that a command is given.
     pub(crate) fn variable(&mut self, name: &str, value: &str) {
-        let place = Place::start(ShellKind::Bash);
+        let place = WalkState::start(ShellKind::Bash);
         self.setting(name, &Word::literal(value), &place);
         if value.contains("$(") || value.contains('`') {
             self.doubt(name, &place, "a shell may run what stands in the variable's value");
@@ -143,11 +143,11 @@ impl<'r> Inquiry<'r> {
     fn compare_evaluations(&mut self, text: &str) {
         if self.evaluates && self.hides {
             let why = "a variable that is evaluated may hold the text of a substitution";
-            self.doubt(text, &Place::start(ShellKind::Bash), why);
+            self.doubt(text, &WalkState::start(ShellKind::Bash), why);
         }
     }
 
-    fn script_at(&mut self, text: &str, place: &Place) {
+    fn script_at(&mut self, text: &str, place: &WalkState) {
         if place.depth == 0 || place.carriers == 0 {
             return self.doubt(text, place, "it is nested too deeply to be looked at");
         }
@@ -167,12 +167,12 @@ impl<'r> Inquiry<'r> {
             functions: Functions::of(&parsed),
             sets_variables: numbers::sets_variables(&parsed),
         };
-        let place = Place { scope: Rc::new(scope), direct: true, ..place.clone() };
+        let place = WalkState { scope: Rc::new(scope), direct: true, ..place.clone() };
         self.parsed(&parsed, text, &place);
     }
 
     /// A script that runs in the shell of the one around it: its variables may be anything, its functions are there.
-    fn inline_at(&mut self, text: &str, place: &Place) {
+    fn inline_at(&mut self, text: &str, place: &WalkState) {
         if place.depth == 0 || place.carriers == 0 {
             return self.doubt(text, place, "it is nested too deeply to be looked at");
         }
@@ -187,11 +187,11 @@ impl<'r> Inquiry<'r> {
             functions: Functions::of(&parsed).inheriting(&place.scope.functions),
             sets_variables: true,
         };
-        let place = Place { scope: Rc::new(scope), direct: true, ..place.clone() };
+        let place = WalkState { scope: Rc::new(scope), direct: true, ..place.clone() };
         self.parsed(&parsed, text, &place);
     }
 
-    fn parsed(&mut self, parsed: &Parsed, text: &str, place: &Place) {
+    fn parsed(&mut self, parsed: &Parsed, text: &str, place: &WalkState) {
         self.hides |= hiding::hides_substitution(parsed);
         for (index, simple) in parsed.simples.iter().enumerate() {
             let name = simple.words.first().and_then(Word::text).unwrap_or_default();
@@ -218,7 +218,7 @@ impl<'r> Inquiry<'r> {
         }
     }
 
-    fn simple(&mut self, simple: &Simple, place: &Place) {
+    fn simple(&mut self, simple: &Simple, place: &WalkState) {
         self.assignments(simple, place);
         if !simple.words.is_empty() {
             let look = self.given(simple, place, None);
@@ -229,14 +229,14 @@ impl<'r> Inquiry<'r> {
     }
 
     /// A call of one of the script's own functions, which is judged where it is defined.
-    fn function(&mut self, simple: &Simple, place: &Place) {
+    fn function(&mut self, simple: &Simple, place: &WalkState) {
         self.assignments(simple, place);
         let look = self.given(simple, place, Some("a function of this script"));
         // Some shells prefer a builtin to a function of its name.
         self.carry(simple, &look, place);
     }
 
-    fn assignments(&mut self, simple: &Simple, place: &Place) {
+    fn assignments(&mut self, simple: &Simple, place: &WalkState) {
         for word in &simple.assignments {
             if let Some((name, value)) = word.assignment() {
                 self.setting(name, &value, place);
@@ -245,7 +245,7 @@ impl<'r> Inquiry<'r> {
     }
 
     /// Judges one command. `harmless`: why it is, if that is known already.
-    fn given(&mut self, simple: &Simple, place: &Place, harmless: Option<&'static str>) -> Look {
+    fn given(&mut self, simple: &Simple, place: &WalkState, harmless: Option<&'static str>) -> Look {
         let given = Given {
             words: &simple.words,
             input: simple.input.as_ref(),
@@ -279,7 +279,7 @@ impl<'r> Inquiry<'r> {
     }
 
     /// Everything that a command sets and carries.
-    fn carry(&mut self, simple: &Simple, look: &Look, place: &Place) {
+    fn carry(&mut self, simple: &Simple, look: &Look, place: &WalkState) {
         for (name, value) in &look.settings {
             self.setting(name, value, place);
         }
@@ -293,7 +293,7 @@ impl<'r> Inquiry<'r> {
         }
     }
 
-    fn carried(&mut self, carried: &Carried, place: &Place) {
+    fn carried(&mut self, carried: &Carried, place: &WalkState) {
         if place.carriers == 0 {
             return self.doubt("…", place, "it is nested too deeply to be looked at");
         }
@@ -305,7 +305,7 @@ impl<'r> Inquiry<'r> {
             Carried::Script(word, shell) => match word.text() {
                 Some(text) => {
                     let is_untouched = place.is_untouched && !place.scope.sets_variables;
-                    self.script_at(text, &Place { shell: *shell, is_untouched, ..place.clone() });
+                    self.script_at(text, &WalkState { shell: *shell, is_untouched, ..place.clone() });
                 }
                 None => self.doubt(word.source(), place, "a script that is known only when it runs"),
             },
@@ -318,7 +318,7 @@ impl<'r> Inquiry<'r> {
     }
 
     /// A command that may be run: only what rules or doubts say of it counts.
-    fn perhaps(&mut self, words: &[Word], place: &Place) {
+    fn perhaps(&mut self, words: &[Word], place: &WalkState) {
         let before = self.parts.len();
         let simple = Simple { words: words.to_vec(), ..Simple::default() };
         self.simple(&simple, place);
@@ -330,7 +330,7 @@ impl<'r> Inquiry<'r> {
         });
     }
 
-    fn judge(&mut self, given: &Given<'_>, look: &Look, place: &Place) {
+    fn judge(&mut self, given: &Given<'_>, look: &Look, place: &WalkState) {
         let said = self.rules.say(&look.readings, look.harmless);
         let is_unrestricted = self.rules.allow_everything();
         let needs_rule = self.rules.default_verdict() > Verdict::Allow;
@@ -346,11 +346,11 @@ impl<'r> Inquiry<'r> {
             Some(floor) if said.verdict < Verdict::Ask => (Verdict::Ask, Reason::Doubt(floor.why.clone())),
             _ => (said.verdict, said.reason),
         };
-        self.parts.push(Part::new(&line(given.words), &place.within, outcome));
+        self.parts.push(JudgedCommand::new(&line(given.words), &place.within, outcome));
     }
 
     /// A word that the shell evaluates as an expression.
-    fn evaluation(&mut self, word: &Word, place: &Place) {
+    fn evaluation(&mut self, word: &Word, place: &WalkState) {
         self.assigned_by(word, place);
         if place.scope.numbers.is_number(word) {
             return;
@@ -360,7 +360,7 @@ impl<'r> Inquiry<'r> {
     }
 
     /// Variables that an expression sets. They become numbers, and a number in `PATH` is a directory.
-    fn assigned_by(&mut self, expression: &Word, place: &Place) {
+    fn assigned_by(&mut self, expression: &Word, place: &WalkState) {
         // An expansion may leave nothing, so that what stands around it is one name; or it may be the name itself.
         let filled = ["", "PATH"].map(|filling| expression.filled_with(filling));
         let names: BTreeSet<&str> = expression
@@ -375,7 +375,7 @@ impl<'r> Inquiry<'r> {
     }
 
     /// A word that is evaluated and may hold a command. If one stands in it, it is judged.
-    fn unproven(&mut self, word: &Word, place: &Place) {
+    fn unproven(&mut self, word: &Word, place: &WalkState) {
         self.evaluates = true;
         if !word.texts().any(hiding::holds_substitution) {
             return;
@@ -383,13 +383,13 @@ impl<'r> Inquiry<'r> {
         self.doubt(word.source(), place, "a text that is evaluated holds a substitution");
         if let Some(text) = word.text().filter(|_| place.depth > 1) {
             let parsed = script::parse_expression(text, place.shell, place.depth - 1);
-            let inside = Place { depth: place.depth - 1, ..place.clone() };
+            let inside = WalkState { depth: place.depth - 1, ..place.clone() };
             self.parsed(&parsed, text, &inside);
         }
     }
 
     /// A variable that is set.
-    fn setting(&mut self, name: &str, value: &Word, place: &Place) {
+    fn setting(&mut self, name: &str, value: &Word, place: &WalkState) {
         if variables::names_output(name) && !value.text().is_some_and(variables::is_switch) {
             self.unnamed(&format!("{name}={}", value.source()), place, "it makes programs write a file");
         }
@@ -415,20 +415,20 @@ impl<'r> Inquiry<'r> {
         };
         self.doubt(&text, place, why);
         if let (Effect::Command, Some(script)) = (effect, value.text()) {
-            let place = Place { shell: ShellKind::Posix, is_untouched: false, ..place.inside(name) };
+            let place = WalkState { shell: ShellKind::Posix, is_untouched: false, ..place.inside(name) };
             self.script_at(script, &place);
         }
     }
 
     /// Something that is no command, so that no rule can name it: the default holds.
-    fn unnamed(&mut self, text: &str, place: &Place, why: &str) {
+    fn unnamed(&mut self, text: &str, place: &WalkState, why: &str) {
         let verdict = self.rules.default_verdict();
         if verdict > Verdict::Allow {
-            self.parts.push(Part::new(text, &place.within, (verdict, Reason::Doubt(why.to_owned()))));
+            self.parts.push(JudgedCommand::new(text, &place.within, (verdict, Reason::Doubt(why.to_owned()))));
         }
     }
 
-    fn doubt(&mut self, text: &str, place: &Place, why: &str) {
-        self.parts.push(Part::new(text, &place.within, (Verdict::Ask, Reason::Doubt(why.to_owned()))));
+    fn doubt(&mut self, text: &str, place: &WalkState, why: &str) {
+        self.parts.push(JudgedCommand::new(text, &place.within, (Verdict::Ask, Reason::Doubt(why.to_owned()))));
     }
 }

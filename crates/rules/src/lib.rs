@@ -30,4 +30,4 @@ pub use rule::Rule;
 pub use rules::Rules;
 pub use script::ShellKind;
 pub use variables::changes_what_runs;
-pub use verdict::{Judgement, Part, Reason, Speaker, Verdict};
+pub use verdict::{Judgement, JudgedCommand, Reason, RuleSource, Verdict};

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::script::{Parsed, ShellKind, Simple};
-use crate::word::{Origin, Piece, Word, variable_name};
+use crate::word::{ExpansionOrigin, WordPiece, Word, variable_name};
 
 /// The variables of a script that are numbers.
 #[derive(Clone, Debug, Default)]
@@ -110,10 +110,10 @@ impl Numbers {
         let mut text = String::new();
         for piece in word.pieces() {
             match piece {
-                Piece::Text(part) => text.push_str(part),
-                Piece::Unknown(_, Origin::Number) => text.push(NUMBER),
-                Piece::Unknown(_, Origin::Variable(name)) if self.holds(name) => text.push(VARIABLE),
-                Piece::Unknown(..) => return false,
+                WordPiece::Text(part) => text.push_str(part),
+                WordPiece::Unknown(_, ExpansionOrigin::Number) => text.push(NUMBER),
+                WordPiece::Unknown(_, ExpansionOrigin::Variable(name)) if self.holds(name) => text.push(VARIABLE),
+                WordPiece::Unknown(..) => return false,
             }
         }
         let is_operator = |c: char| c.is_ascii_whitespace() || "+-*/%<>=!&|^~?:;,().".contains(c);

@@ -18,7 +18,7 @@ mod table;
 mod text;
 mod tools;
 
-pub(crate) use self::arguments::{Arguments, Found, read};
+pub(crate) use self::arguments::{Arguments, FoundOption, read};
 
 /// A program, or a subcommand of one.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub(crate) enum Coverage {
 
 /// One option of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct OptionEntry {
     /// Its names, separated by commas.
     pub(crate) names: &'static str,
     pub(crate) takes: Takes,
@@ -168,8 +168,8 @@ impl Program {
     }
 
     /// Its options.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + Clone + use<> {
-        self.options.split_ascii_whitespace().map(Entry::parse)
+    pub(crate) fn entries(&self) -> impl Iterator<Item = OptionEntry> + Clone + use<> {
+        self.options.split_ascii_whitespace().map(OptionEntry::parse)
     }
 
     /// Whether some of its options run commands or read code.
@@ -195,7 +195,7 @@ fn without_target(name: &str) -> &str {
     SYSTEMS.iter().find_map(|system| name.split_once(system)).map_or(name, |(_, tool)| tool)
 }
 
-impl Entry {
+impl OptionEntry {
     fn parse(text: &'static str) -> Self {
         let (text, role) = match text.split_once('=') {
             Some((text, role)) => (text, Role::parse(role)),

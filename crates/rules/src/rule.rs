@@ -5,7 +5,7 @@
 //! stand anywhere, in any spelling.
 
 use crate::spelling::Options;
-use crate::verdict::{Speaker, Verdict};
+use crate::verdict::{RuleSource, Verdict};
 use crate::word::{Split, Word, shown};
 
 /// A rule.
@@ -35,13 +35,13 @@ const SYSTEM_DIRECTORIES: [&str; 6] =
 
 /// A command's words as a rule sees them.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct CommandWords {
     pub(crate) words: Vec<Word>,
     /// Options that stand before the word which says what to do, and their values: passed over.
     pub(crate) hidden: Vec<bool>,
 }
 
-impl Reading {
+impl CommandWords {
     pub(crate) fn plain(words: &[Word]) -> Self {
         // One more than is looked at says that there are more.
         let words = &words[..words.len().min(MOST_WORDS + 1)];
@@ -74,12 +74,12 @@ impl Rule {
         format!("`{}`", self.command.iter().map(word).collect::<Vec<_>>().join(" "))
     }
 
-    pub(crate) fn speaker(&self, file: &str) -> Speaker {
-        Speaker { file: file.to_owned(), line: self.line, command: self.command(), why: self.why.clone() }
+    pub(crate) fn speaker(&self, file: &str) -> RuleSource {
+        RuleSource { file: file.to_owned(), line: self.line, command: self.command(), why: self.why.clone() }
     }
 
     /// Whether it speaks of this command.
-    pub(crate) fn speaks_of(&self, reading: &Reading) -> bool {
+    pub(crate) fn speaks_of(&self, reading: &CommandWords) -> bool {
         match self.verdict {
             Verdict::Allow => self.is_met_by(reading),
             Verdict::Ask | Verdict::Forbid => self.may_be_met_by(reading),
@@ -96,7 +96,7 @@ impl Rule {
         self.command.len()
     }
 
-    fn is_met_by(&self, reading: &Reading) -> bool {
+    fn is_met_by(&self, reading: &CommandWords) -> bool {
         let seen = reading.words.iter().zip(&reading.hidden).filter(|(_, hidden)| !**hidden);
         let mut words = seen.map(|(word, _)| word);
         self.command.iter().enumerate().all(|(place, choices)| {
@@ -107,7 +107,7 @@ impl Rule {
     }
 
     /// Follows every way to read the words at once: `met` holds how many of the rule's words may have been met so far.
-    fn may_be_met_by(&self, reading: &Reading) -> bool {
+    fn may_be_met_by(&self, reading: &CommandWords) -> bool {
         let all = self.command.len();
         let Some((name, _)) = reading.words.split_first() else { return false };
         if !self.may_be_program(name) {

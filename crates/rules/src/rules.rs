@@ -2,7 +2,7 @@
 
 use crate::RulesFile;
 use crate::inquiry::Inquiry;
-use crate::rule::{Reading, Rule};
+use crate::rule::{CommandWords, Rule};
 use crate::script::ShellKind;
 use crate::verdict::{Judgement, Reason, Verdict};
 use crate::word::Word;
@@ -73,7 +73,7 @@ impl Rules {
     }
 
     /// What the rules say of a command. `harmless`: why it need not be spoken of.
-    pub(crate) fn say(&self, readings: &[Reading], harmless: Option<&'static str>) -> Said {
+    pub(crate) fn say(&self, readings: &[CommandWords], harmless: Option<&'static str>) -> Said {
         let mut said = self.layers.iter().map(|layer| layer.say(readings, harmless));
         let Some(mut strictest) = said.next() else { return Said::nothing(harmless) };
         for other in said {
@@ -127,7 +127,7 @@ impl Layer {
         self.default == Verdict::Allow && self.rules.iter().all(|(_, rule)| rule.verdict > Verdict::Allow)
     }
 
-    fn say(&self, readings: &[Reading], harmless: Option<&'static str>) -> Said {
+    fn say(&self, readings: &[CommandWords], harmless: Option<&'static str>) -> Said {
         let speaks = |rule: &Rule| readings.iter().any(|reading| rule.speaks_of(reading));
         let speaking: Vec<&(String, Rule)> = self.rules.iter().filter(|(_, rule)| speaks(rule)).collect();
         let allows = |rule: &Rule| rule.verdict == Verdict::Allow;

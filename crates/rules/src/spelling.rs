@@ -2,7 +2,7 @@
 //! or the short name of the same option, anywhere among the arguments.
 
 use crate::programs::{self, Arguments, Program};
-use crate::rule::Reading;
+use crate::rule::CommandWords;
 use crate::word::Word;
 
 /// A command's options as rules that ask or forbid see them.
@@ -18,7 +18,7 @@ pub(crate) struct Options {
 const LONGEST_BUNDLE: usize = 6;
 
 impl Options {
-    pub(crate) fn of(reading: &Reading) -> Self {
+    pub(crate) fn of(reading: &CommandWords) -> Self {
         let seen = reading.words.iter().zip(&reading.hidden).filter(|(_, hidden)| !**hidden);
         let words: Vec<Word> = seen.map(|(word, _)| word.clone()).collect();
         let name = words.first().and_then(Word::file_name).unwrap_or_default();
@@ -47,7 +47,7 @@ impl Options {
     fn by_table(&self, choice: &str) -> Option<bool> {
         let (program, arguments) = self.known.as_ref()?;
         let wanted = programs::read(program, &[Word::literal(""), Word::literal(choice)], 1);
-        let is_there = |wanted: &programs::Found| {
+        let is_there = |wanted: &programs::FoundOption| {
             let same = arguments.options.iter().filter(|found| found.entry == wanted.entry);
             let asks_value = wanted.value.as_ref().and_then(Word::text).filter(|_| choice.contains('='));
             same.into_iter().any(|found| {

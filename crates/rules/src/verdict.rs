@@ -39,12 +39,12 @@ pub struct Judgement {
     /// The strictest verdict of the parts.
     pub verdict: Verdict,
     /// Every command that was found, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<JudgedCommand>,
 }
 
 /// One command among those that a script can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct JudgedCommand {
     /// The command, as it would be typed; shortened.
     pub text: String,
     /// What carries it, such as `sudo` or `sh -c`, outermost first.
@@ -59,7 +59,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A rule speaks of it.
-    Rule(Speaker),
+    Rule(RuleSource),
     /// No rule speaks of it, and this is what a file says then; or no file says anything.
     Default(Option<String>),
     /// It is not understood, or hides what it runs; why.
@@ -70,7 +70,7 @@ pub enum Reason {
 
 /// A rule that spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Speaker {
+pub struct RuleSource {
     /// The file it stands in.
     pub file: String,
     /// The line it begins at.
@@ -85,7 +85,7 @@ pub struct Speaker {
 const SHOWN: usize = 200;
 
 impl Judgement {
-    pub(crate) fn of(parts: Vec<Part>) -> Self {
+    pub(crate) fn of(parts: Vec<JudgedCommand>) -> Self {
         let verdict = parts.iter().map(|part| part.verdict).max().unwrap_or_default();
         Self { verdict, parts }
     }
@@ -98,7 +98,7 @@ impl Judgement {
     }
 
     /// The parts that made the verdict what it is.
-    pub fn decisive(&self) -> impl Iterator<Item = &Part> {
+    pub fn decisive(&self) -> impl Iterator<Item = &JudgedCommand> {
         self.parts.iter().filter(|part| part.verdict == self.verdict)
     }
 
@@ -119,13 +119,13 @@ impl Judgement {
     }
 }
 
-impl Part {
+impl JudgedCommand {
     pub(crate) fn new(text: &str, within: &[String], (verdict, reason): (Verdict, Reason)) -> Self {
         Self { text: shortened(text), within: within.to_vec(), verdict, reason }
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for JudgedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.text)?;
         if !self.within.is_empty() {
@@ -147,7 +147,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for Speaker {
+impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rule {} at {}:{}", self.command, self.file, self.line)?;
         match &self.why {

@@ -5,7 +5,7 @@
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    pieces: Vec<Piece>,
+    pieces: Vec<WordPiece>,
     /// As it stands in the script, for people.
     source: String,
     /// How much of the first text stands there without quotes: where keywords and assignments are looked for.
@@ -16,16 +16,16 @@ pub(crate) struct Word {
 
 /// A piece of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum WordPiece {
     /// This text, with its quotes taken off.
     Text(String),
     /// Whatever an expansion leaves.
-    Unknown(Split, Origin),
+    Unknown(Split, ExpansionOrigin),
 }
 
 /// Where the text of an expansion comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ExpansionOrigin {
     /// Anywhere: it may be any text.
     Anywhere,
     /// The shell computes it, and it is a number: `$?`, `$#`, `$((…))`.
@@ -50,13 +50,13 @@ impl Word {
     pub(crate) fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
         let source = shown(&text);
-        Self { bare: text.len(), plain: true, source, pieces: vec![Piece::Text(text)] }
+        Self { bare: text.len(), plain: true, source, pieces: vec![WordPiece::Text(text)] }
     }
 
     /// A word, or words, of which nothing is known.
     pub(crate) fn unknown(source: &str, split: Split) -> Self {
         Self {
-            pieces: vec![Piece::Unknown(split, Origin::Anywhere)],
+            pieces: vec![WordPiece::Unknown(split, ExpansionOrigin::Anywhere)],
             source: source.to_owned(),
             bare: 0,
             plain: false,
@@ -65,12 +65,12 @@ impl Word {
 
     /// The value of a variable.
     pub(crate) fn variable(name: &str) -> Self {
-        let pieces = vec![Piece::Unknown(Split::Never, Origin::Variable(name.to_owned()))];
+        let pieces = vec![WordPiece::Unknown(Split::Never, ExpansionOrigin::Variable(name.to_owned()))];
         Self { pieces, source: name.to_owned(), bare: 0, plain: false }
     }
 
     /// Its pieces, in order.
-    pub(crate) fn pieces(&self) -> &[Piece] {
+    pub(crate) fn pieces(&self) -> &[WordPiece] {
         &self.pieces
     }
 
@@ -89,7 +89,7 @@ impl Word {
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.pieces[..] {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [WordPiece::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -107,7 +107,7 @@ impl Word {
     /// What it begins with, as far as that is known.
     pub(crate) fn beginning(&self) -> &str {
         match self.pieces.first() {
-            Some(Piece::Text(text)) => text,
+            Some(WordPiece::Text(text)) => text,
             _ => "",
         }
     }
@@ -115,8 +115,8 @@ impl Word {
     /// Every piece of text in it.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
-            Piece::Unknown(..) => None,
+            WordPiece::Text(text) => Some(text.as_str()),
+            WordPiece::Unknown(..) => None,
         })
     }
 
@@ -141,7 +141,7 @@ impl Word {
     /// The word without its first bytes of text.
     pub(crate) fn from(&self, start: usize) -> Self {
         let mut pieces = self.pieces.clone();
-        if let Some(Piece::Text(text)) = pieces.first_mut() {
+        if let Some(WordPiece::Text(text)) = pieces.first_mut() {
             text.drain(..start);
         }
         Self { pieces, source: self.source.clone(), bare: self.bare.saturating_sub(start), plain: self.plain }
@@ -152,13 +152,13 @@ impl Word {
         let mut pieces = Vec::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(whole) if !text.is_empty() && whole.contains(text) => {
+                WordPiece::Text(whole) if !text.is_empty() && whole.contains(text) => {
                     for (place, part) in whole.split(text).enumerate() {
                         if place > 0 {
-                            pieces.push(Piece::Unknown(Split::Never, Origin::Anywhere));
+                            pieces.push(WordPiece::Unknown(Split::Never, ExpansionOrigin::Anywhere));
                         }
                         if !part.is_empty() {
-                            pieces.push(Piece::Text(part.to_owned()));
+                            pieces.push(WordPiece::Text(part.to_owned()));
                         }
                     }
                 }
@@ -170,9 +170,9 @@ impl Word {
 
     /// Its text, with something in the place of what is unknown.
     pub(crate) fn filled_with(&self, filling: &str) -> String {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Unknown(..) => filling.to_owned(),
+        let text = |piece: &WordPiece| match piece {
+            WordPiece::Text(text) => text.clone(),
+            WordPiece::Unknown(..) => filling.to_owned(),
         };
         self.pieces.iter().map(text).collect()
     }
@@ -185,8 +185,8 @@ impl Word {
     /// Whether it may become no word or several, and of which kind then.
     pub(crate) fn split(&self) -> Split {
         let kinds = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Unknown(split, _) => Some(*split),
-            Piece::Text(_) => None,
+            WordPiece::Unknown(split, _) => Some(*split),
+            WordPiece::Text(_) => None,
         });
         kinds.fold(Split::Never, |most, split| match (most, split) {
             (Split::Words, _) | (_, Split::Words) => Split::Words,
@@ -203,7 +203,7 @@ impl Word {
         let mut rest = text;
         let last = self.pieces.len().saturating_sub(1);
         for (place, piece) in self.pieces.iter().enumerate() {
-            let Piece::Text(part) = piece else { continue };
+            let WordPiece::Text(part) = piece else { continue };
             let found = match (place == 0, place == last) {
                 (true, true) => return rest == part,
                 (true, false) => rest.starts_with(part.as_str()).then_some(0),
@@ -213,7 +213,7 @@ impl Word {
             let Some(at) = found else { return false };
             rest = &rest[at + part.len()..];
         }
-        last > 0 || rest.is_empty() || matches!(self.pieces.first(), Some(Piece::Unknown(..)))
+        last > 0 || rest.is_empty() || matches!(self.pieces.first(), Some(WordPiece::Unknown(..)))
     }
 
     /// The program's file name, if that much is known: what follows the last slash.
@@ -222,7 +222,7 @@ impl Word {
             return Some(text.rsplit('/').next().unwrap_or(text));
         }
         match self.pieces.last() {
-            Some(Piece::Text(text)) if self.split() == Split::Never => {
+            Some(WordPiece::Text(text)) if self.split() == Split::Never => {
                 text.rsplit_once('/').map(|(_, name)| name)
             }
             _ => None,
@@ -233,7 +233,7 @@ impl Word {
 /// What a word is put together from.
 #[derive(Debug, Default)]
 pub(crate) struct WordBuilder {
-    pieces: Vec<Piece>,
+    pieces: Vec<WordPiece>,
     bare: Option<usize>,
     anything: Option<Split>,
 }
@@ -252,13 +252,13 @@ impl WordBuilder {
 
     /// An expansion that may leave any text.
     pub(crate) fn unknown(&mut self, split: Split) {
-        self.expansion(split, Origin::Anywhere);
+        self.expansion(split, ExpansionOrigin::Anywhere);
     }
 
     /// An expansion.
-    pub(crate) fn expansion(&mut self, split: Split, origin: Origin) {
+    pub(crate) fn expansion(&mut self, split: Split, origin: ExpansionOrigin) {
         self.end_bare();
-        self.pieces.push(Piece::Unknown(split, origin));
+        self.pieces.push(WordPiece::Unknown(split, origin));
     }
 
     /// The whole word may be anything.
@@ -273,7 +273,7 @@ impl WordBuilder {
         let bare = self.bare.unwrap_or_default();
         let source = source.trim().to_owned();
         let pieces = match self.anything {
-            Some(split) => vec![Piece::Unknown(split, Origin::Anywhere)],
+            Some(split) => vec![WordPiece::Unknown(split, ExpansionOrigin::Anywhere)],
             None => self.pieces,
         };
         Word { pieces, source, bare, plain }
@@ -281,15 +281,15 @@ impl WordBuilder {
 
     fn push_text(&mut self, text: &str) {
         match self.pieces.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(WordPiece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(WordPiece::Text(text.to_owned())),
         }
     }
 
     fn end_bare(&mut self) {
         if self.bare.is_none() {
             self.bare = Some(match self.pieces.first() {
-                Some(Piece::Text(text)) => text.len(),
+                Some(WordPiece::Text(text)) => text.len(),
                 _ => 0,
             });
         }
@@ -322,17 +322,17 @@ pub(crate) fn line(words: &[Word]) -> String {
 mod tests {
     use super::*;
 
-    fn word(pieces: &[Piece]) -> Word {
+    fn word(pieces: &[WordPiece]) -> Word {
         Word { pieces: pieces.to_vec(), source: String::new(), bare: 0, plain: false }
     }
 
-    fn text(text: &str) -> Piece {
-        Piece::Text(text.to_owned())
+    fn text(text: &str) -> WordPiece {
+        WordPiece::Text(text.to_owned())
     }
 
     #[test]
     fn an_unknown_word_may_be_whatever_fits_around_its_text() {
-        let any = Piece::Unknown(Split::Never, Origin::Anywhere);
+        let any = WordPiece::Unknown(Split::Never, ExpansionOrigin::Anywhere);
         for (pieces, candidate, expected) in [
             (vec![text("push")], "push", true),
             (vec![text("pull")], "push", false),
@@ -342,8 +342,8 @@ mod tests {
             (vec![text("pu"), any.clone(), text("x")], "push", false),
             (vec![any.clone(), text("us"), any.clone()], "push", true),
             (vec![any.clone(), text("xx"), any.clone()], "push", false),
-            (vec![text("pu"), Piece::Unknown(Split::Words, Origin::Anywhere), text("x")], "push", true),
-            (vec![text("a"), Piece::Unknown(Split::Words, Origin::Anywhere)], "push", false),
+            (vec![text("pu"), WordPiece::Unknown(Split::Words, ExpansionOrigin::Anywhere), text("x")], "push", true),
+            (vec![text("a"), WordPiece::Unknown(Split::Words, ExpansionOrigin::Anywhere)], "push", false),
         ] {
             assert_eq!(word(&pieces).may_be(candidate), expected, "{pieces:?}");
         }
@@ -351,9 +351,9 @@ mod tests {
 
     #[test]
     fn a_file_name_is_known_behind_an_unknown_directory() {
-        let home = word(&[Piece::Unknown(Split::Never, Origin::Anywhere), text("/bin/git")]);
+        let home = word(&[WordPiece::Unknown(Split::Never, ExpansionOrigin::Anywhere), text("/bin/git")]);
         assert_eq!(home.file_name(), Some("git"));
         assert_eq!(word(&[text("/usr/bin/git")]).file_name(), Some("git"));
-        assert_eq!(word(&[text("/bin/g"), Piece::Unknown(Split::Never, Origin::Anywhere)]).file_name(), None);
+        assert_eq!(word(&[text("/bin/g"), WordPiece::Unknown(Split::Never, ExpansionOrigin::Anywhere)]).file_name(), None);
     }
 }

@@ -19,7 +19,7 @@ mod toolchains;
 mod vague;
 
 pub(crate) use self::toolchains::flags_run_program;
-use crate::rule::{Reading, is_usual_program};
+use crate::rule::{CommandWords, is_usual_program};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
@@ -45,7 +45,7 @@ pub(crate) struct Given<'a> {
 #[derive(Debug)]
 pub(crate) struct Look {
     /// The ways to read its words that rules are held against.
-    pub(crate) readings: Vec<Reading>,
+    pub(crate) readings: Vec<CommandWords>,
     /// What it runs.
     pub(crate) carried: Vec<Carried>,
     /// How the carrier is called, for people.
@@ -130,7 +130,7 @@ pub(crate) fn look(given: &Given<'_>) -> Look {
 impl Look {
     fn plain(words: &[Word]) -> Self {
         Self {
-            readings: vec![Reading::plain(words)],
+            readings: vec![CommandWords::plain(words)],
             carried: Vec::new(),
             carrier: None,
             floors: Vec::new(),

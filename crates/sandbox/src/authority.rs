@@ -4,7 +4,7 @@
 //! A server does for its callers what it may do itself. So a command reaches the unix sockets of commands that may do as much as
 //! itself or less, and no others.
 
-use crate::plan::Surroundings;
+use crate::plan::PolicyContext;
 use crate::policy::{Access, Base, Confined, Network};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ pub struct Authority {
 
 impl Authority {
     /// That of commands with this policy.
-    pub fn of(confined: &Confined, surroundings: &Surroundings) -> Self {
-        let Surroundings { workspace, temporary, home, .. } = surroundings;
+    pub fn of(confined: &Confined, surroundings: &PolicyContext) -> Self {
+        let PolicyContext { workspace, temporary, home, .. } = surroundings;
         let mut writable = Vec::new();
         if confined.base == Base::WorkspaceWrite {
             writable.push(workspace.clone());
@@ -103,7 +103,7 @@ mod tests {
 
     fn authority(workspace: &str, change: impl FnOnce(Confined) -> Confined) -> Authority {
         let surroundings =
-            Surroundings { workspace: workspace.into(), home: Some("/h".into()), ..Surroundings::default() };
+            PolicyContext { workspace: workspace.into(), home: Some("/h".into()), ..PolicyContext::default() };
         Authority::of(&change(Confined::new(Base::WorkspaceWrite)), &surroundings)
     }
 

@@ -8,24 +8,24 @@ use crate::denial::Operation;
 use crate::machine::LANDLOCK_FOR_SOCKETS;
 use crate::order::NetworkKind;
 use rustix::io::Errno;
-use windlass_sys::lockdown::filter::{Program, Rule, Test, Verdict};
+use windlass_sys::lockdown::filter::{Program, Rule, Test, FilterAction};
 use windlass_sys::lockdown::number as n;
 
 /// What a call that is asked about is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub(crate) enum CallSubject {
     /// A file that is opened, flags in this argument; nobody follows a link where they say so.
-    Opened { place: Place, flags: Flags },
+    Opened { place: PathArgument, flags: Flags },
     /// A file or directory that is there.
-    Object { place: Place, links: Links },
+    Object { place: PathArgument, links: Links },
     /// A name in a directory that is to be made.
-    NewEntry { place: Place },
+    NewEntry { place: PathArgument },
     /// A name in a directory that is to go.
-    OldEntry { place: Place },
+    OldEntry { place: PathArgument },
     /// A name that goes, and one that comes.
-    Moved { from: Place, to: Place },
+    Moved { from: PathArgument, to: PathArgument },
     /// A file that gets one more name.
-    Linked { from: Place, to: Place },
+    Linked { from: PathArgument, to: PathArgument },
     /// A file that is open already.
     Descriptor { argument: usize },
     /// A socket, and the address that it is connected to.
@@ -39,7 +39,7 @@ pub(crate) enum Subject {
     /// Two unix sockets for datagrams that are connected to each other, and where their numbers are to be written.
     DatagramPair,
     /// A program that is executed.
-    Executed { place: Place },
+    Executed { place: PathArgument },
     /// The number of a process or thread.
     Process { argument: usize },
     /// An instance of inotify.
@@ -48,7 +48,7 @@ pub(crate) enum Subject {
 
 /// Where a path is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PathArgument {
     /// The argument that holds the directory it begins at, if not the working directory.
     pub(crate) directory: Option<usize>,
     /// The argument that points at the text.
@@ -75,156 +75,156 @@ pub(crate) enum Links {
 
 /// A call that is asked about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct SupervisedCall {
     pub(crate) number: i64,
     pub(crate) operation: Operation,
-    pub(crate) subject: Subject,
+    pub(crate) subject: CallSubject,
 }
 
-const fn at(directory: usize, path: usize) -> Place {
-    Place { directory: Some(directory), path }
+const fn at(directory: usize, path: usize) -> PathArgument {
+    PathArgument { directory: Some(directory), path }
 }
 
-const fn here(path: usize) -> Place {
-    Place { directory: None, path }
+const fn here(path: usize) -> PathArgument {
+    PathArgument { directory: None, path }
 }
 
-const fn told(number: i64, operation: Operation, subject: Subject) -> Told {
-    Told { number, operation, subject }
+const fn told(number: i64, operation: Operation, subject: CallSubject) -> SupervisedCall {
+    SupervisedCall { number, operation, subject }
 }
 
 /// Opening.
-const OPENS: &[Told] = &[
-    told(n::OPENAT, Operation::Write, Subject::Opened { place: at(0, 1), flags: Flags::In(2) }),
+const OPENS: &[SupervisedCall] = &[
+    told(n::OPENAT, Operation::Write, CallSubject::Opened { place: at(0, 1), flags: Flags::In(2) }),
     #[cfg(target_arch = "x86_64")]
-    told(n::OPEN, Operation::Write, Subject::Opened { place: here(0), flags: Flags::In(1) }),
+    told(n::OPEN, Operation::Write, CallSubject::Opened { place: here(0), flags: Flags::In(1) }),
     #[cfg(target_arch = "x86_64")]
-    told(n::CREAT, Operation::Create, Subject::Opened { place: here(0), flags: Flags::Creat }),
+    told(n::CREAT, Operation::Create, CallSubject::Opened { place: here(0), flags: Flags::Creat }),
 ];
 
 /// Everything else that changes files.
-const CHANGES: &[Told] = &[
-    told(n::MKDIRAT, Operation::MakeDirectory, Subject::NewEntry { place: at(0, 1) }),
-    told(n::MKNODAT, Operation::MakeNode, Subject::NewEntry { place: at(0, 1) }),
-    told(n::SYMLINKAT, Operation::Link, Subject::NewEntry { place: at(1, 2) }),
-    told(n::LINKAT, Operation::Link, Subject::Linked { from: at(0, 1), to: at(2, 3) }),
-    told(n::UNLINKAT, Operation::Remove, Subject::OldEntry { place: at(0, 1) }),
-    told(n::RENAMEAT2, Operation::Rename, Subject::Moved { from: at(0, 1), to: at(2, 3) }),
-    told(n::TRUNCATE, Operation::Truncate, Subject::Object { place: here(0), links: Links::Followed }),
-    told(n::FCHMOD, Operation::ChangeMode, Subject::Descriptor { argument: 0 }),
-    told(n::FCHMODAT, Operation::ChangeMode, Subject::Object { place: at(0, 1), links: Links::Followed }),
+const CHANGES: &[SupervisedCall] = &[
+    told(n::MKDIRAT, Operation::MakeDirectory, CallSubject::NewEntry { place: at(0, 1) }),
+    told(n::MKNODAT, Operation::MakeNode, CallSubject::NewEntry { place: at(0, 1) }),
+    told(n::SYMLINKAT, Operation::Link, CallSubject::NewEntry { place: at(1, 2) }),
+    told(n::LINKAT, Operation::Link, CallSubject::Linked { from: at(0, 1), to: at(2, 3) }),
+    told(n::UNLINKAT, Operation::Remove, CallSubject::OldEntry { place: at(0, 1) }),
+    told(n::RENAMEAT2, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
+    told(n::TRUNCATE, Operation::Truncate, CallSubject::Object { place: here(0), links: Links::Followed }),
+    told(n::FCHMOD, Operation::ChangeMode, CallSubject::Descriptor { argument: 0 }),
+    told(n::FCHMODAT, Operation::ChangeMode, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
     told(
         n::FCHMODAT2,
         Operation::ChangeMode,
-        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
+        CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
     ),
-    told(n::FCHOWN, Operation::ChangeOwner, Subject::Descriptor { argument: 0 }),
+    told(n::FCHOWN, Operation::ChangeOwner, CallSubject::Descriptor { argument: 0 }),
     told(
         n::FCHOWNAT,
         Operation::ChangeOwner,
-        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
+        CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
     ),
     told(
         n::UTIMENSAT,
         Operation::ChangeTimes,
-        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
+        CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
     ),
     told(
         n::SETXATTR,
         Operation::ChangeAttributes,
-        Subject::Object { place: here(0), links: Links::Followed },
+        CallSubject::Object { place: here(0), links: Links::Followed },
     ),
-    told(n::LSETXATTR, Operation::ChangeAttributes, Subject::Object { place: here(0), links: Links::Kept }),
-    told(n::FSETXATTR, Operation::ChangeAttributes, Subject::Descriptor { argument: 0 }),
+    told(n::LSETXATTR, Operation::ChangeAttributes, CallSubject::Object { place: here(0), links: Links::Kept }),
+    told(n::FSETXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
     told(
         n::REMOVEXATTR,
         Operation::ChangeAttributes,
-        Subject::Object { place: here(0), links: Links::Followed },
+        CallSubject::Object { place: here(0), links: Links::Followed },
     ),
     told(
         n::LREMOVEXATTR,
         Operation::ChangeAttributes,
-        Subject::Object { place: here(0), links: Links::Kept },
+        CallSubject::Object { place: here(0), links: Links::Kept },
     ),
-    told(n::FREMOVEXATTR, Operation::ChangeAttributes, Subject::Descriptor { argument: 0 }),
+    told(n::FREMOVEXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
     told(
         n::SETXATTRAT,
         Operation::ChangeAttributes,
-        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
+        CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
     ),
     told(
         n::REMOVEXATTRAT,
         Operation::ChangeAttributes,
-        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
+        CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
     ),
     told(
         n::FILE_SETATTR,
         Operation::ChangeAttributes,
-        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
+        CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
     ),
 ];
 
 #[cfg(target_arch = "x86_64")]
-const OLD_CHANGES: &[Told] = &[
-    told(n::MKDIR, Operation::MakeDirectory, Subject::NewEntry { place: here(0) }),
-    told(n::MKNOD, Operation::MakeNode, Subject::NewEntry { place: here(0) }),
-    told(n::SYMLINK, Operation::Link, Subject::NewEntry { place: here(1) }),
-    told(n::LINK, Operation::Link, Subject::Linked { from: here(0), to: here(1) }),
-    told(n::UNLINK, Operation::Remove, Subject::OldEntry { place: here(0) }),
-    told(n::RMDIR, Operation::Remove, Subject::OldEntry { place: here(0) }),
-    told(n::RENAME, Operation::Rename, Subject::Moved { from: here(0), to: here(1) }),
-    told(n::RENAMEAT, Operation::Rename, Subject::Moved { from: at(0, 1), to: at(2, 3) }),
-    told(n::CHMOD, Operation::ChangeMode, Subject::Object { place: here(0), links: Links::Followed }),
-    told(n::CHOWN, Operation::ChangeOwner, Subject::Object { place: here(0), links: Links::Followed }),
-    told(n::LCHOWN, Operation::ChangeOwner, Subject::Object { place: here(0), links: Links::Kept }),
-    told(n::UTIME, Operation::ChangeTimes, Subject::Object { place: here(0), links: Links::Followed }),
-    told(n::UTIMES, Operation::ChangeTimes, Subject::Object { place: here(0), links: Links::Followed }),
-    told(n::FUTIMESAT, Operation::ChangeTimes, Subject::Object { place: at(0, 1), links: Links::Followed }),
+const OLD_CHANGES: &[SupervisedCall] = &[
+    told(n::MKDIR, Operation::MakeDirectory, CallSubject::NewEntry { place: here(0) }),
+    told(n::MKNOD, Operation::MakeNode, CallSubject::NewEntry { place: here(0) }),
+    told(n::SYMLINK, Operation::Link, CallSubject::NewEntry { place: here(1) }),
+    told(n::LINK, Operation::Link, CallSubject::Linked { from: here(0), to: here(1) }),
+    told(n::UNLINK, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
+    told(n::RMDIR, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
+    told(n::RENAME, Operation::Rename, CallSubject::Moved { from: here(0), to: here(1) }),
+    told(n::RENAMEAT, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
+    told(n::CHMOD, Operation::ChangeMode, CallSubject::Object { place: here(0), links: Links::Followed }),
+    told(n::CHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Followed }),
+    told(n::LCHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Kept }),
+    told(n::UTIME, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
+    told(n::UTIMES, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
+    told(n::FUTIMESAT, Operation::ChangeTimes, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const OLD_CHANGES: &[Told] = &[];
+const OLD_CHANGES: &[SupervisedCall] = &[];
 
 /// The network, where addresses are looked at.
-const ADDRESSES: &[Told] = &[
-    told(n::CONNECT, Operation::Connect, Subject::Connected),
-    told(n::SENDTO, Operation::Send, Subject::Sent),
-    told(n::BIND, Operation::MakeNode, Subject::Bound),
+const ADDRESSES: &[SupervisedCall] = &[
+    told(n::CONNECT, Operation::Connect, CallSubject::Connected),
+    told(n::SENDTO, Operation::Send, CallSubject::Sent),
+    told(n::BIND, Operation::MakeNode, CallSubject::Bound),
 ];
 /// Priorities and processors of a process by its number, where processes of others have numbers, too. Refusals are not reported:
 /// the kernel would say the same of most of them.
-const PRIORITIES: &[Told] = &[
-    told(n::SETPRIORITY, Operation::ChangeAttributes, Subject::Process { argument: 1 }),
-    told(n::IOPRIO_SET, Operation::ChangeAttributes, Subject::Process { argument: 1 }),
-    told(n::SCHED_SETSCHEDULER, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
-    told(n::SCHED_SETPARAM, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
-    told(n::SCHED_SETATTR, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
-    told(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
+const PRIORITIES: &[SupervisedCall] = &[
+    told(n::SETPRIORITY, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
+    told(n::IOPRIO_SET, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
+    told(n::SCHED_SETSCHEDULER, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    told(n::SCHED_SETPARAM, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    told(n::SCHED_SETATTR, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    told(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
 ];
 /// Instances of inotify, where no namespace limits them.
-const WATCHES: &[Told] = &[
-    told(n::INOTIFY_INIT1, Operation::Watch, Subject::Inotify),
+const WATCHES: &[SupervisedCall] = &[
+    told(n::INOTIFY_INIT1, Operation::Watch, CallSubject::Inotify),
     #[cfg(target_arch = "x86_64")]
-    told(n::INOTIFY_INIT, Operation::Watch, Subject::Inotify),
+    told(n::INOTIFY_INIT, Operation::Watch, CallSubject::Inotify),
 ];
 /// Executing, where files are denied. The kernel refuses it by itself; it is asked about to be reported.
-const EXECUTIONS: &[Told] = &[
-    told(n::EXECVE, Operation::Execute, Subject::Executed { place: here(0) }),
-    told(n::EXECVEAT, Operation::Execute, Subject::Executed { place: at(0, 1) }),
+const EXECUTIONS: &[SupervisedCall] = &[
+    told(n::EXECVE, Operation::Execute, CallSubject::Executed { place: here(0) }),
+    told(n::EXECVEAT, Operation::Execute, CallSubject::Executed { place: at(0, 1) }),
 ];
-const SOCKETS: &[Told] = &[
-    told(n::SOCKET, Operation::Socket, Subject::Socket),
-    told(n::SOCKETPAIR, Operation::Socket, Subject::DatagramPair),
+const SOCKETS: &[SupervisedCall] = &[
+    told(n::SOCKET, Operation::Socket, CallSubject::Socket),
+    told(n::SOCKETPAIR, Operation::Socket, CallSubject::DatagramPair),
 ];
 
 /// What a call that was asked about means.
-pub(crate) fn meaning(number: i64) -> Option<&'static Told> {
+pub(crate) fn meaning(number: i64) -> Option<&'static SupervisedCall> {
     let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, WATCHES, EXECUTIONS, SOCKETS];
     lists.into_iter().flatten().find(|told| told.number == number)
 }
 
 /// What decides which calls are refused and asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct FilterOptions {
     pub(crate) network: NetworkKind,
     /// Whether the network is a namespace of its own.
     pub(crate) own_network: bool,
@@ -245,10 +245,10 @@ pub(crate) fn keeps_datagrams(landlock: u32) -> bool {
     landlock >= LANDLOCK_FOR_SOCKETS
 }
 
-impl Wanted {
+impl FilterOptions {
     /// How a call is refused: by the supervisor, which reports it, or where there is none, by the filter with this error.
-    fn refusal(&self, errno: Errno) -> Verdict {
-        if self.supervised { Verdict::Tell } else { Verdict::Fail(errno) }
+    fn refusal(&self, errno: Errno) -> FilterAction {
+        if self.supervised { FilterAction::Tell } else { FilterAction::Fail(errno) }
     }
 
     /// The filter, as the kernel takes it.
@@ -258,7 +258,7 @@ impl Wanted {
 }
 
 /// The rules of the filter.
-pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
+pub(crate) fn rules(wanted: FilterOptions) -> Vec<Rule> {
     let mut rules = Vec::new();
     refused::add(wanted, &mut rules);
     add_network(wanted, &mut rules);
@@ -271,10 +271,10 @@ pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
 
 /// Calls that are carried out in the caller's place are not bound by what it binds itself by. It is told that it cannot,
 /// rather than that it has. Calls that nobody carries out have older ones that somebody does.
-fn add_carried_out(wanted: Wanted, rules: &mut Vec<Rule>) {
+fn add_carried_out(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     const BINDING: [i64; 3] = [n::LANDLOCK_CREATE_RULESET, n::LANDLOCK_ADD_RULE, n::LANDLOCK_RESTRICT_SELF];
     const RECENT: [i64; 3] = [n::SETXATTRAT, n::REMOVEXATTRAT, n::FILE_SETATTR];
-    let not_there = |number| Rule::always(number, Verdict::Fail(Errno::NOSYS));
+    let not_there = |number| Rule::always(number, FilterAction::Fail(Errno::NOSYS));
     if wanted.names_kept || !wanted.namespaces {
         rules.extend(BINDING.into_iter().chain(RECENT).map(not_there));
     }
@@ -289,7 +289,7 @@ pub(crate) const INTERNET: [u32; 2] = [2, 10];
 /// Protocols of the internet: the usual one, ICMP for ping, TCP, UDP, ICMP of IPv6, and TCP over several paths.
 pub(crate) const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
 
-fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
+fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     /// Set in the number of this kind of socket, and not in those of streams. The kernel makes one of this kind for `SOCK_RAW`, too.
     const DATAGRAM: u32 = 2;
     const NETLINK: u32 = 16;
@@ -305,13 +305,13 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
             rules.push(Rule::when(call, datagrams, asked));
         }
     }
-    rules.push(Rule::when(n::SOCKET, [family(UNIX)], Verdict::Allow));
+    rules.push(Rule::when(n::SOCKET, [family(UNIX)], FilterAction::Allow));
     // Of a network that is not its own, it would only be told what the machine's looks like.
     if reachable {
         let routes = Test::Is { argument: 2, value: ROUTES };
-        rules.push(Rule::when(n::SOCKET, [family(NETLINK), routes], Verdict::Allow));
+        rules.push(Rule::when(n::SOCKET, [family(NETLINK), routes], FilterAction::Allow));
     }
-    let internet = if reachable { Verdict::Allow } else { asked };
+    let internet = if reachable { FilterAction::Allow } else { asked };
     for number in INTERNET {
         for protocol in PROTOCOLS {
             let protocol = Test::Is { argument: 2, value: protocol };
@@ -320,33 +320,33 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
         rules.push(Rule::when(n::SOCKET, [family(number)], wanted.refusal(Errno::PROTONOSUPPORT)));
     }
     // Looking a name up begins with one of these, and goes on without.
-    rules.push(Rule::when(n::SOCKET, [family(NETLINK)], Verdict::Fail(Errno::AFNOSUPPORT)));
+    rules.push(Rule::when(n::SOCKET, [family(NETLINK)], FilterAction::Fail(Errno::AFNOSUPPORT)));
     rules.push(Rule::always(n::SOCKET, wanted.refusal(Errno::AFNOSUPPORT)));
     rules.push(Rule::when(
         n::SOCKETPAIR,
         [Test::IsNot { argument: 0, value: UNIX }],
-        Verdict::Fail(Errno::AFNOSUPPORT),
+        FilterAction::Fail(Errno::AFNOSUPPORT),
     ));
     if wanted.supervised {
-        rules.push(Rule::always(n::CONNECT, Verdict::Tell));
-        rules.push(Rule::always(n::BIND, Verdict::Tell));
-        rules.push(Rule::when(n::SENDTO, [Test::IsGiven { argument: 4 }], Verdict::Tell));
+        rules.push(Rule::always(n::CONNECT, FilterAction::Tell));
+        rules.push(Rule::always(n::BIND, FilterAction::Tell));
+        rules.push(Rule::when(n::SENDTO, [Test::IsGiven { argument: 4 }], FilterAction::Tell));
     }
 }
 
-fn add_told(wanted: Wanted, rules: &mut Vec<Rule>) {
+fn add_told(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     for told in OPENS {
         let tests = match told.subject {
-            Subject::Opened { flags: Flags::In(argument), .. } if !wanted.reads => {
+            CallSubject::Opened { flags: Flags::In(argument), .. } if !wanted.reads => {
                 vec![Test::HasAny { argument: argument as u8, bits: WRITING }]
             }
             _ => Vec::new(),
         };
-        rules.push(Rule::when(told.number, tests, Verdict::Tell));
+        rules.push(Rule::when(told.number, tests, FilterAction::Tell));
     }
     let executions = if wanted.reads { EXECUTIONS } else { &[] };
     for told in CHANGES.iter().chain(OLD_CHANGES).chain(executions) {
-        rules.push(Rule::always(told.number, Verdict::Tell));
+        rules.push(Rule::always(told.number, FilterAction::Tell));
     }
 }
 
@@ -361,8 +361,8 @@ pub(crate) const WRITING: u32 = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20_000_000;
 mod tests {
     use super::*;
 
-    fn wanted(network: NetworkKind, own_network: bool) -> Wanted {
-        Wanted {
+    fn wanted(network: NetworkKind, own_network: bool) -> FilterOptions {
+        FilterOptions {
             network,
             own_network,
             supervised: true,
@@ -379,7 +379,7 @@ mod tests {
             for number in 0..1_u8 << 6 {
                 let flags = std::array::from_fn(|bit| number >> bit & 1 == 1);
                 let [own_network, supervised, reads, namespaces, names_kept, datagrams_kept] = flags;
-                let wanted = Wanted {
+                let wanted = FilterOptions {
                     network,
                     own_network,
                     supervised,
@@ -400,30 +400,30 @@ mod tests {
         for own_network in [false, true] {
             for rule in rules(wanted(NetworkKind::Off, own_network)) {
                 let is_known = meaning(rule.number).is_some() || refused::is_named(rule.number);
-                assert!(rule.verdict != Verdict::Tell || is_known, "{rule:?}");
+                assert!(rule.verdict != FilterAction::Tell || is_known, "{rule:?}");
             }
         }
     }
 
     #[test]
     fn a_socket_that_could_send_to_any_address_is_asked_about_unless_the_kernel_judges_addresses() {
-        let verdicts = |wanted: Wanted| -> Vec<Verdict> {
+        let verdicts = |wanted: FilterOptions| -> Vec<FilterAction> {
             let is_datagram = |rule: &&Rule| rule.tests.contains(&Test::HasAny { argument: 1, bits: 2 });
             rules(wanted).iter().filter(is_datagram).map(|rule| rule.verdict).collect()
         };
         for own_network in [false, true] {
             let asked = wanted(NetworkKind::Off, own_network);
-            assert_eq!(verdicts(asked), [Verdict::Tell; 2]);
-            let unsupervised = Wanted { supervised: false, ..asked };
-            assert_eq!(verdicts(unsupervised), [Verdict::Fail(Errno::ACCESS); 2]);
-            assert_eq!(verdicts(Wanted { datagrams_kept: true, ..asked }), []);
+            assert_eq!(verdicts(asked), [FilterAction::Tell; 2]);
+            let unsupervised = FilterOptions { supervised: false, ..asked };
+            assert_eq!(verdicts(unsupervised), [FilterAction::Fail(Errno::ACCESS); 2]);
+            assert_eq!(verdicts(FilterOptions { datagrams_kept: true, ..asked }), []);
         }
         assert!(!keeps_datagrams(8) && keeps_datagrams(9));
     }
 
     #[test]
     fn without_a_supervisor_nothing_is_asked() {
-        let wanted = Wanted { supervised: false, ..wanted(NetworkKind::Off, false) };
-        assert!(rules(wanted).iter().all(|rule| rule.verdict != Verdict::Tell));
+        let wanted = FilterOptions { supervised: false, ..wanted(NetworkKind::Off, false) };
+        assert!(rules(wanted).iter().all(|rule| rule.verdict != FilterAction::Tell));
     }
 }

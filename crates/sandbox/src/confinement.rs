@@ -1,12 +1,12 @@
 //! What confines a command: its plan as helpers and supervisors need it, and as it travels to them.
 
 use crate::authority::AuthorityNumbers;
-use crate::calls::{Wanted, keeps_datagrams};
+use crate::calls::{FilterOptions, keeps_datagrams};
 use crate::order::NetworkKind;
 use crate::order::bytes::{Reader, Writer};
 use crate::plan::{Layer, Plan, Ruling, ruling_at};
 use crate::policy::Access;
-use crate::protect::{NamedFile, Repository, Unborn};
+use crate::protect::{NamedFile, Repository, MustNotExist};
 use crate::remedies::Remedies;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Confinement {
     pub(crate) rulings: Vec<Ruling>,
-    pub(crate) unborn: Vec<Unborn>,
+    pub(crate) unborn: Vec<MustNotExist>,
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) repositories: Vec<Repository>,
     pub(crate) named_files: Vec<NamedFile>,
@@ -96,8 +96,8 @@ impl Confinement {
     }
 
     /// The filter of system calls that the command needs.
-    pub(crate) fn filter(&self) -> Wanted {
-        Wanted {
+    pub(crate) fn filter(&self) -> FilterOptions {
+        FilterOptions {
             network: self.network,
             own_network: self.own_network,
             supervised: self.supervisor,
@@ -161,7 +161,7 @@ impl Confinement {
                 })
             })?,
             unborn: from.list(|from| {
-                Some(Unborn { path: from.path()?, directory: from.path()?, origin: from.text()? })
+                Some(MustNotExist { path: from.path()?, directory: from.path()?, origin: from.text()? })
             })?,
             sockets: from.list(Reader::path)?,
             repositories: from
@@ -195,7 +195,7 @@ pub(crate) mod tests {
     pub(crate) fn sample() -> Confinement {
         Confinement {
             rulings: vec![Ruling { pinned: true, ..Ruling::new("/w", Access::Write, "the workspace") }],
-            unborn: vec![Unborn {
+            unborn: vec![MustNotExist {
                 path: "/w/.git".into(),
                 directory: "/w".into(),
                 origin: "protected".into(),

@@ -5,11 +5,11 @@ use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
 use crate::disk::DirectoryMemory;
 use crate::machine::Machine;
-use crate::order::{Failure, NetworkKind, Report, Stage, Task};
+use crate::order::{Failure, NetworkKind, Report, ConfineStep, HelperRequest};
 use crate::plan::{HIDDEN, Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use crate::remedies::Remedies;
-use crate::start::{Helper, HelperProgram, StartFailure, Talk};
+use crate::start::{Helper, HelperProgram, StartFailure, HelperConnection};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
@@ -21,12 +21,12 @@ use windlass_sys::lockdown::namespace::{self, Users};
 
 /// Namespaces that commands with the same network share.
 #[derive(Debug)]
-pub struct Ground {
+pub struct SharedNamespaces {
     users: OwnedFd,
     network: Option<OwnedFd>,
 }
 
-impl Ground {
+impl SharedNamespaces {
     /// What a helper has to be passed.
     pub(crate) fn spaces(&self) -> Vec<BorrowedFd<'_>> {
         std::iter::once(&self.users).chain(&self.network).map(AsFd::as_fd).collect()
@@ -41,9 +41,9 @@ impl Ground {
 #[derive(Debug, Default)]
 struct Waiting {
     /// In the namespaces of one network, with devices of its own; good for every plan that can use such a helper.
-    standing: Option<(Network, Talk)>,
+    standing: Option<(Network, HelperConnection)>,
     /// Confined as the last command was; good for the next one if its plan comes to the same.
-    prepared: Option<(Preparation, Talk)>,
+    prepared: Option<(Preparation, HelperConnection)>,
 }
 
 /// Whether a helper can be in its namespaces before the plan is known: no place of the plan lies where every command has
@@ -55,7 +55,7 @@ fn can_wait_for(plan: &Plan) -> bool {
 
 /// Which of the machine's means are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Means {
+pub enum EnabledLayers {
     /// All there are.
     #[default]
     All,
@@ -65,9 +65,9 @@ pub enum Means {
 
 /// All that one runtime has.
 #[derive(Debug)]
-pub struct Grounds {
+pub struct NamespacePool {
     helper: HelperProgram,
-    means: Means,
+    means: EnabledLayers,
     own_files: OwnFiles,
     /// Changes that the runtime's caller can make to a policy.
     remedies: Remedies,
@@ -76,7 +76,7 @@ pub struct Grounds {
     machine: OnceLock<Machine>,
     /// One for each network of a policy. The proxy to listed hosts listens on the loopback device of such a network and asks its
     /// callers for nothing, so commands with another list, or none, must not share the device.
-    made: Mutex<Vec<(Network, Arc<Ground>)>>,
+    made: Mutex<Vec<(Network, Arc<SharedNamespaces>)>>,
     waiting: Mutex<Waiting>,
     /// What the last plan has found on the disk. Two plans at the same time do not share it.
     memory: Mutex<DirectoryMemory>,
@@ -169,9 +169,9 @@ impl OwnFiles {
     pub const STARTUP_BELOW: [&str; 2] = [".config/git", ".config/git/config"];
 }
 
-impl Grounds {
+impl NamespacePool {
     /// Nothing yet.
-    pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles, remedies: Remedies) -> Self {
+    pub fn new(helper: HelperProgram, means: EnabledLayers, own_files: OwnFiles, remedies: Remedies) -> Self {
         Self {
             own_files,
             remedies,
@@ -221,7 +221,7 @@ impl Grounds {
     }
 
     /// The ground that a command under this plan runs on, where it has namespaces.
-    pub(crate) fn ground_for(&self, plan: &Plan) -> Result<Option<Arc<Ground>>, StartFailure> {
+    pub(crate) fn ground_for(&self, plan: &Plan) -> Result<Option<Arc<SharedNamespaces>>, StartFailure> {
         plan.has(Layer::Namespaces).then(|| self.ground(&plan.network)).transpose()
     }
 
@@ -229,10 +229,10 @@ impl Grounds {
     pub(crate) fn preparation(
         &self,
         plan: &Plan,
-        ground: Option<&Ground>,
+        ground: Option<&SharedNamespaces>,
         streams: StreamKind,
     ) -> Preparation {
-        let own_network = ground.is_some_and(Ground::has_network);
+        let own_network = ground.is_some_and(SharedNamespaces::has_network);
         let circumstances = Circumstances {
             own_network,
             shares_sockets: self.bound_sockets().is_some(),
@@ -249,22 +249,22 @@ impl Grounds {
     }
 
     /// The helper that was prepared for exactly this, if there is one.
-    pub(crate) fn prepared_helper(&self, preparation: &Preparation) -> Option<Talk> {
+    pub(crate) fn prepared_helper(&self, preparation: &Preparation) -> Option<HelperConnection> {
         let (_, talk) = self.waiting().prepared.take_if(|(ready, _)| ready == preparation)?;
-        Some(talk).filter(Talk::is_there)
+        Some(talk).filter(HelperConnection::is_there)
     }
 
     /// The helper that stands ready for such a plan, if there is one.
-    pub(crate) fn standing_helper(&self, plan: &Plan) -> Option<Talk> {
+    pub(crate) fn standing_helper(&self, plan: &Plan) -> Option<HelperConnection> {
         if !can_wait_for(plan) {
             return None;
         }
         let (_, talk) = self.waiting().standing.take_if(|(ready, _)| *ready == plan.network)?;
-        Some(talk).filter(Talk::is_there)
+        Some(talk).filter(HelperConnection::is_there)
     }
 
-    pub(crate) fn new_helper(&self) -> Result<Talk, StartFailure> {
-        Talk::begin(&self.helper)
+    pub(crate) fn new_helper(&self) -> Result<HelperConnection, StartFailure> {
+        HelperConnection::begin(&self.helper)
     }
 
     /// Has helpers stand ready for the next command: one that is confined already if its plan is the same again, and one for
@@ -281,7 +281,7 @@ impl Grounds {
     fn prepare_confined(&self, plan: &Plan, streams: StreamKind) -> Result<(), StartFailure> {
         let ground = self.ground(&plan.network)?;
         let preparation = self.preparation(plan, Some(&ground), streams);
-        let is_it = |(ready, talk): &(Preparation, Talk)| *ready == preparation && talk.is_there();
+        let is_it = |(ready, talk): &(Preparation, HelperConnection)| *ready == preparation && talk.is_there();
         if self.waiting().prepared.as_ref().is_some_and(is_it) {
             return Ok(());
         }
@@ -289,14 +289,14 @@ impl Grounds {
             Some(talk) => talk,
             None => self.new_standing(&ground)?,
         };
-        let task = Task::Prepare(Box::new(preparation.clone()));
+        let task = HelperRequest::Prepare(Box::new(preparation.clone()));
         talk.order(&task, self.shared_sockets(&preparation.confinement).as_slice())?;
         self.waiting().prepared = Some((preparation, talk));
         Ok(())
     }
 
     fn prepare_standing(&self, plan: &Plan) -> Result<(), StartFailure> {
-        let is_it = |(ready, talk): &(Network, Talk)| *ready == plan.network && talk.is_there();
+        let is_it = |(ready, talk): &(Network, HelperConnection)| *ready == plan.network && talk.is_there();
         if self.waiting().standing.as_ref().is_some_and(is_it) {
             return Ok(());
         }
@@ -305,9 +305,9 @@ impl Grounds {
         Ok(())
     }
 
-    fn new_standing(&self, ground: &Ground) -> Result<Talk, StartFailure> {
+    fn new_standing(&self, ground: &SharedNamespaces) -> Result<HelperConnection, StartFailure> {
         let talk = self.new_helper()?;
-        talk.order(&Task::Stand { own_network: ground.has_network() }, &ground.spaces())?;
+        talk.order(&HelperRequest::Stand { own_network: ground.has_network() }, &ground.spaces())?;
         Ok(talk)
     }
 
@@ -335,15 +335,15 @@ impl Grounds {
     pub fn machine(&self) -> &Machine {
         self.machine.get_or_init(|| {
             let namespaces = match self.means {
-                Means::All => try_namespaces(&self.helper).map_err(|failure| failure.to_string()),
-                Means::LandlockAlone => Err("left out by --sandbox-layers landlock".to_owned()),
+                EnabledLayers::All => try_namespaces(&self.helper).map_err(|failure| failure.to_string()),
+                EnabledLayers::LandlockAlone => Err("left out by --sandbox-layers landlock".to_owned()),
             };
             Machine::with_namespaces(namespaces)
         })
     }
 
     /// The ground for a network.
-    pub fn ground(&self, network: &Network) -> Result<Arc<Ground>, StartFailure> {
+    pub fn ground(&self, network: &Network) -> Result<Arc<SharedNamespaces>, StartFailure> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ground)) = made.iter().find(|(it, _)| it == network) {
             return Ok(Arc::clone(ground));
@@ -355,18 +355,18 @@ impl Grounds {
 }
 
 fn try_namespaces(helper: &HelperProgram) -> Result<(), StartFailure> {
-    let talk = Talk::begin(helper)?;
-    talk.order(&Task::Try, &[])?;
+    let talk = HelperConnection::begin(helper)?;
+    talk.order(&HelperRequest::Try, &[])?;
     match talk.next()?.0 {
         Report::Made => Ok(()),
         report => Err(talk.unexpected(report)),
     }
 }
 
-fn make(helper: &HelperProgram, network: NetworkKind) -> Result<Ground, StartFailure> {
+fn make(helper: &HelperProgram, network: NetworkKind) -> Result<SharedNamespaces, StartFailure> {
     let users_from_outside = rustix::process::geteuid().is_root();
-    let talk = Talk::begin(helper)?;
-    talk.order(&Task::Ground { network, users_from_outside }, &[])?;
+    let talk = HelperConnection::begin(helper)?;
+    talk.order(&HelperRequest::Ground { network, users_from_outside }, &[])?;
     loop {
         match talk.next()? {
             (Report::NameUsers, _) => {
@@ -380,8 +380,8 @@ fn make(helper: &HelperProgram, network: NetworkKind) -> Result<Ground, StartFai
     }
 }
 
-fn ground_of(descriptors: Vec<OwnedFd>) -> Result<Ground, StartFailure> {
+fn ground_of(descriptors: Vec<OwnedFd>) -> Result<SharedNamespaces, StartFailure> {
     let mut descriptors = descriptors.into_iter();
-    let missing = || Failure { stage: Stage::Namespaces, place: String::new(), errno: Errno::BADF };
-    Ok(Ground { users: descriptors.next().ok_or_else(missing)?, network: descriptors.next() })
+    let missing = || Failure { stage: ConfineStep::Namespaces, place: String::new(), errno: Errno::BADF };
+    Ok(SharedNamespaces { users: descriptors.next().ok_or_else(missing)?, network: descriptors.next() })
 }

@@ -21,9 +21,9 @@ mod watcher;
 
 use self::prepared::{MountChanges, Prepared};
 use self::view::{Console, Underneath};
-use self::watcher::Origin;
+use self::watcher::SupervisorOrigin;
 use crate::confinement::Confinement;
-use crate::order::{self, DOOR, Failure, NetworkKind, Order, Report, Stage, Task};
+use crate::order::{self, DOOR, Failure, NetworkKind, LaunchRequest, Report, ConfineStep, HelperRequest};
 use crate::plan::{ruling_at, tmux_directory};
 use crate::policy::Access;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -46,7 +46,7 @@ use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::lockdown::{Twin, fork};
 use windlass_sys::mark::Halves;
 use windlass_sys::process::{Pid, Process};
-use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, Stdio, Step};
+use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, Stdio, SpawnStep};
 
 /// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
 pub fn run() {
@@ -59,7 +59,7 @@ pub fn run() {
     while let Some((task, file, passed)) = next_task(&channel) {
         let done = match task {
             Some(task) => helper.carry_out(task, file, passed),
-            None => Err(at(Stage::Order)(Errno::INVAL).into()),
+            None => Err(at(ConfineStep::Order)(Errno::INVAL).into()),
         };
         match done {
             Ok(Next::Wait) => {}
@@ -91,54 +91,54 @@ enum Readiness {
 }
 
 impl Helper<'_> {
-    fn carry_out(&mut self, task: Task, file: OwnedFd, mut passed: Passed) -> Result<Next, Stopped> {
+    fn carry_out(&mut self, task: HelperRequest, file: OwnedFd, mut passed: Passed) -> Result<Next, Stopped> {
         let readiness = std::mem::replace(&mut self.readiness, Readiness::Fresh);
         match (task, readiness) {
-            (Task::Ground { network, users_from_outside }, _) => {
+            (HelperRequest::Ground { network, users_from_outside }, _) => {
                 let made = ground::make(network, users_from_outside, self.links.channel)?;
                 self.links.report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>());
             }
-            (Task::Try, _) => {
+            (HelperRequest::Try, _) => {
                 ground::try_everything()?;
                 self.links.report(&Report::Made, &[]);
             }
-            (Task::Stand { own_network }, _) => {
-                let mounts_outside = MountChanges::from_now().map_err(at(Stage::Namespaces))?;
-                enter_namespaces(own_network, &mut passed).map_err(at(Stage::Namespaces))?;
+            (HelperRequest::Stand { own_network }, _) => {
+                let mounts_outside = MountChanges::from_now().map_err(at(ConfineStep::Namespaces))?;
+                enter_namespaces(own_network, &mut passed).map_err(at(ConfineStep::Namespaces))?;
                 self.readiness = Readiness::Standing(Standing::in_namespaces(self.links)?, mounts_outside);
                 return Ok(Next::Wait);
             }
-            (Task::Prepare(preparation), Readiness::Standing(standing, mounts_outside)) => {
+            (HelperRequest::Prepare(preparation), Readiness::Standing(standing, mounts_outside)) => {
                 let given = Given::take(&preparation.confinement, file, &mut passed)?;
                 let prepared = Prepared::make(*preparation, given, standing, mounts_outside)?;
                 self.links.report(&Report::Prepared { watcher: prepared.watcher().get() }, &[]);
                 self.readiness = Readiness::Prepared(Box::new(prepared));
                 return Ok(Next::Wait);
             }
-            (Task::Start(mut order), Readiness::Prepared(prepared)) => {
+            (HelperRequest::Start(mut order), Readiness::Prepared(prepared)) => {
                 let command = prepared.start(&mut order, passed, self.links)?;
                 self.links.report(&command.report(), &command.holds());
             }
-            (Task::Confine { confinement, mut order }, readiness) => {
+            (HelperRequest::Confine { confinement, mut order }, readiness) => {
                 let standing = match readiness {
                     Readiness::Standing(standing, mounts_outside) if !mounts_outside.happened() => {
                         Some(standing)
                     }
                     Readiness::Fresh => None,
-                    _ => return Err(at(Stage::Prepared)(Errno::STALE).into()),
+                    _ => return Err(at(ConfineStep::Prepared)(Errno::STALE).into()),
                 };
                 let confining = Confining { links: self.links, confinement: &confinement, standing };
                 let command = confining.confine(&mut order, file, passed)?;
                 self.links.report(&command.report(), &command.holds());
             }
-            _ => return Err(at(Stage::Order)(Errno::INVAL).into()),
+            _ => return Err(at(ConfineStep::Order)(Errno::INVAL).into()),
         }
         Ok(Next::Exit)
     }
 }
 
 /// The next thing to do, the file that says it, and what came with it. `None`: the runtime has hung up.
-fn next_task(channel: &OwnedFd) -> Option<(Option<Task>, OwnedFd, Passed)> {
+fn next_task(channel: &OwnedFd) -> Option<(Option<HelperRequest>, OwnedFd, Passed)> {
     let message = channel::receive(channel, Waiting::Yes).ok().filter(|message| !message.bytes.is_empty())?;
     let mut passed = Passed(message.descriptors.into_iter());
     let orders = passed.next().ok()?;
@@ -148,7 +148,7 @@ fn next_task(channel: &OwnedFd) -> Option<(Option<Task>, OwnedFd, Passed)> {
 
 /// Whether a command has a world of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum World {
+enum NamespaceScope {
     /// Namespaces, in which nobody else is.
     Own,
     /// That of everybody.
@@ -173,14 +173,14 @@ impl Links<'_> {
 
 /// What every command of one kind needs, made ahead of it.
 struct Standing {
-    watcher: Watcher,
+    watcher: SupervisorProcess,
     underneath: Underneath,
 }
 
 impl Standing {
     fn in_namespaces(links: Links<'_>) -> Result<Self, Failure> {
         let underneath = view::furnish()?;
-        let watcher = start_watcher(links, World::Own)?;
+        let watcher = start_watcher(links, NamespaceScope::Own)?;
         Ok(Self { watcher, underneath })
     }
 }
@@ -194,7 +194,7 @@ struct Given {
 impl Given {
     fn take(confinement: &Confinement, file: OwnedFd, passed: &mut Passed) -> Result<Self, Failure> {
         let sockets = confinement.shares_sockets.then(|| passed.next()).transpose();
-        Ok(Self { file, sockets: sockets.map_err(at(Stage::Order))? })
+        Ok(Self { file, sockets: sockets.map_err(at(ConfineStep::Order))? })
     }
 }
 
@@ -207,22 +207,22 @@ impl Passed {
     }
 }
 
-fn read_task(file: OwnedFd) -> Option<Task> {
+fn read_task(file: OwnedFd) -> Option<HelperRequest> {
     let mut file = File::from(file);
     let mut bytes = Vec::new();
     file.rewind().ok()?;
     file.read_to_end(&mut bytes).ok()?;
-    Task::read(&bytes)
+    HelperRequest::read(&bytes)
 }
 
 /// A command that runs.
-struct Running {
+struct RunningCommand {
     command: Process,
     watcher: Option<Process>,
     door: Option<OwnedFd>,
 }
 
-impl Running {
+impl RunningCommand {
     fn report(&self) -> Report {
         let number = |process: &Process| process.pid().get();
         let watcher = self.watcher.as_ref().map_or(0, number);
@@ -248,7 +248,7 @@ impl From<Failure> for Stopped {
 }
 
 /// What failed, about no place in particular.
-fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
+fn at(stage: ConfineStep) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
@@ -260,7 +260,7 @@ struct Confining<'a> {
 }
 
 impl Confining<'_> {
-    fn confine(self, order: &mut Order, file: OwnedFd, mut passed: Passed) -> Result<Running, Stopped> {
+    fn confine(self, order: &mut LaunchRequest, file: OwnedFd, mut passed: Passed) -> Result<RunningCommand, Stopped> {
         let Self { links, confinement, standing } = self;
         belong_to_session(order, links.channel)?;
         let inherited = take_over(order, &mut passed)?;
@@ -268,7 +268,7 @@ impl Confining<'_> {
         let (watcher, door) = match (confinement.namespaces, confinement.supervisor) {
             (true, _) => {
                 if standing.is_none() {
-                    enter_namespaces(confinement.own_network, &mut passed).map_err(at(Stage::Namespaces))?;
+                    enter_namespaces(confinement.own_network, &mut passed).map_err(at(ConfineStep::Namespaces))?;
                 }
                 // Before the furniture, which may lie over some of them.
                 let pieces = view::copy_pieces(confinement)?;
@@ -278,54 +278,54 @@ impl Confining<'_> {
                 };
                 let console = if order.terminal { Console::of(&underneath) } else { None };
                 view::build(confinement, pieces, console)?;
-                (Some(watcher), open_door(confinement).map_err(at(Stage::Namespaces))?)
+                (Some(watcher), open_door(confinement).map_err(at(ConfineStep::Namespaces))?)
             }
-            (false, true) => (Some(start_watcher(links, World::Shared)?), None),
+            (false, true) => (Some(start_watcher(links, NamespaceScope::Shared)?), None),
             (false, false) => (None, None),
         };
-        name_door(order, door.as_ref()).map_err(at(Stage::Command))?;
+        name_door(order, door.as_ref()).map_err(at(ConfineStep::Command))?;
         name_own_tmux(order, confinement);
         if let (Some(watcher), Some(mark)) = (&watcher, order.mark) {
-            mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
+            mark.put_on(watcher.process.pid()).map_err(at(ConfineStep::Watcher))?;
         }
         lock(confinement, watcher.as_ref(), &given)?;
         if let Some(watcher) = &watcher {
-            watcher.begin(order.mark).map_err(at(Stage::Watcher))?;
+            watcher.begin(order.mark).map_err(at(ConfineStep::Watcher))?;
         }
         let command = start_command(order, &inherited)?;
-        Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
+        Ok(RunningCommand { command, watcher: watcher.map(|watcher| watcher.process), door })
     }
 }
 
 /// From here on there is no way back. The watcher answers for what is asked about from now on.
-fn lock(confinement: &Confinement, watcher: Option<&Watcher>, given: &Given) -> Result<(), Failure> {
+fn lock(confinement: &Confinement, watcher: Option<&SupervisorProcess>, given: &Given) -> Result<(), Failure> {
     if !confinement.namespaces {
         // The kernel writes a core dump into the working directory itself, and asks no supervisor.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
-        setrlimit(Resource::Core, none).map_err(at(Stage::Privileges))?;
+        setrlimit(Resource::Core, none).map_err(at(ConfineStep::Privileges))?;
     }
-    privilege::gain_nothing().map_err(at(Stage::Privileges))?;
-    privilege::keep_only(privileges(confinement.world())).map_err(at(Stage::Privileges))?;
+    privilege::gain_nothing().map_err(at(ConfineStep::Privileges))?;
+    privilege::keep_only(privileges(confinement.world())).map_err(at(ConfineStep::Privileges))?;
     rules::enforce_landlock(confinement)?;
     let listening = if confinement.supervisor { Listening::Yes } else { Listening::No };
-    let listener = confinement.filter().program().enforce(listening).map_err(at(Stage::Filter))?;
+    let listener = confinement.filter().program().enforce(listening).map_err(at(ConfineStep::Filter))?;
     match watcher {
-        Some(watcher) => watcher.hand_over(given, listener.as_ref()).map_err(at(Stage::Watcher)),
+        Some(watcher) => watcher.hand_over(given, listener.as_ref()).map_err(at(ConfineStep::Watcher)),
         None => Ok(()),
     }
 }
 
 impl Confinement {
-    fn world(&self) -> World {
-        if self.namespaces { World::Own } else { World::Shared }
+    fn world(&self) -> NamespaceScope {
+        if self.namespaces { NamespaceScope::Own } else { NamespaceScope::Shared }
     }
 }
 
 /// Takes on the session's mark. Whether the runtime is still there is asked afterwards: one that died before found nobody
 /// to end, one that dies later has a guardian that finds us.
-fn belong_to_session(order: &Order, channel: &OwnedFd) -> Result<(), Failure> {
+fn belong_to_session(order: &LaunchRequest, channel: &OwnedFd) -> Result<(), Failure> {
     if let Some(mark) = order.mark {
-        mark.take_on().map_err(at(Stage::Command))?;
+        mark.take_on().map_err(at(ConfineStep::Command))?;
     }
     check_that_runtime_is_there(channel)
 }
@@ -335,19 +335,19 @@ fn check_that_runtime_is_there(channel: &OwnedFd) -> Result<(), Failure> {
     let asked = poll(&mut fds, Some(&Timespec::default()));
     match asked.is_ok() && !fds[0].revents().contains(PollFlags::HUP) {
         true => Ok(()),
-        false => Err(at(Stage::Order)(Errno::PIPE)),
+        false => Err(at(ConfineStep::Order)(Errno::PIPE)),
     }
 }
 
 /// What the command has from this process: its limit of open files, its streams and its control groups. The answer is what it
 /// inherits beside them.
-fn take_over(order: &Order, passed: &mut Passed) -> Result<Vec<OwnedFd>, Failure> {
+fn take_over(order: &LaunchRequest, passed: &mut Passed) -> Result<Vec<OwnedFd>, Failure> {
     if let Some(Halves { soft, hard }) = order.open_files {
         OpenFiles { soft, hard }.take_on();
     }
-    take_streams(passed).map_err(at(Stage::Command))?;
-    enter_groups(order, passed).map_err(at(Stage::Group))?;
-    (0..order.inherited).map(|_| passed.next()).collect::<Result<_, _>>().map_err(at(Stage::Command))
+    take_streams(passed).map_err(at(ConfineStep::Command))?;
+    enter_groups(order, passed).map_err(at(ConfineStep::Group))?;
+    (0..order.inherited).map(|_| passed.next()).collect::<Result<_, _>>().map_err(at(ConfineStep::Command))
 }
 
 fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
@@ -357,7 +357,7 @@ fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
 }
 
 /// Whoever writes a zero there enters the group, and so does all that it starts.
-fn enter_groups(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
+fn enter_groups(order: &LaunchRequest, passed: &mut Passed) -> Result<(), Errno> {
     for _ in 0..order.groups {
         rustix::io::write(passed.next()?, b"0")?;
     }
@@ -383,7 +383,7 @@ fn open_door(confinement: &Confinement) -> Result<Option<OwnedFd>, Errno> {
 }
 
 /// Tells the command of its door.
-fn name_door(order: &mut Order, door: Option<&OwnedFd>) -> Result<(), Errno> {
+fn name_door(order: &mut LaunchRequest, door: Option<&OwnedFd>) -> Result<(), Errno> {
     let Some(door) = door else { return Ok(()) };
     let listener = TcpListener::from(door.try_clone().map_err(|error| errno(&error))?);
     let port = listener.local_addr().map_err(|error| errno(&error))?.port().to_string();
@@ -401,7 +401,7 @@ fn errno(error: &std::io::Error) -> Errno {
 
 /// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So tmux has
 /// another directory inside, and takes no part in the session of the user's tmux that the runtime may have been started in.
-fn name_own_tmux(order: &mut Order, confinement: &Confinement) {
+fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     let value = |variable: &CString, name: &str| {
         Some(PathBuf::from(OsStr::from_bytes(variable.as_bytes().strip_prefix(name.as_bytes())?)))
     };
@@ -433,18 +433,18 @@ fn name_own_tmux(order: &mut Order, confinement: &Confinement) {
 
 /// In a namespace of its own an administrator keeps what concerns files, which its programs take for granted and which
 /// reaches nothing that is not writable there. Nobody else has anything, and nobody has anything without namespaces.
-fn privileges(world: World) -> Capabilities {
+fn privileges(world: NamespaceScope) -> Capabilities {
     let is_root = rustix::process::geteuid().is_root();
-    if is_root && world == World::Own { Capabilities::OF_FILES } else { Capabilities::NONE }
+    if is_root && world == NamespaceScope::Own { Capabilities::OF_FILES } else { Capabilities::NONE }
 }
 
 /// The watcher as the helper knows it.
-struct Watcher {
+struct SupervisorProcess {
     process: Process,
     line: OwnedFd,
 }
 
-impl Watcher {
+impl SupervisorProcess {
     /// Gives it what it answers by, and where it is asked.
     fn hand_over(&self, given: &Given, listener: Option<&OwnedFd>) -> Result<(), Errno> {
         let with: Vec<_> =
@@ -459,17 +459,17 @@ impl Watcher {
     }
 }
 
-fn start_watcher(links: Links<'_>, world: World) -> Result<Watcher, Failure> {
-    let failed = at(Stage::Watcher);
+fn start_watcher(links: Links<'_>, world: NamespaceScope) -> Result<SupervisorProcess, Failure> {
+    let failed = at(ConfineStep::Watcher);
     let (line, its_line) = channel::pair().map_err(&failed)?;
-    let origin = Origin { world, helper: Pid::of_this_process() };
+    let origin = SupervisorOrigin { world, helper: Pid::of_this_process() };
     match fork().map_err(&failed)? {
         Twin::Child => watcher::run(links, &its_line, origin),
         Twin::Parent(process) => {
             drop(its_line);
             let answer = channel::receive(&line, Waiting::Yes).map_err(&failed)?;
             match Report::read(&answer.bytes) {
-                Some(Report::Made) => Ok(Watcher { process, line }),
+                Some(Report::Made) => Ok(SupervisorProcess { process, line }),
                 Some(Report::Failed { failure, .. }) => Err(failure),
                 _ => Err(failed(Errno::IO)),
             }
@@ -477,7 +477,7 @@ fn start_watcher(links: Links<'_>, world: World) -> Result<Watcher, Failure> {
     }
 }
 
-fn start_command(order: &Order, inherited: &[OwnedFd]) -> Result<Process, Stopped> {
+fn start_command(order: &LaunchRequest, inherited: &[OwnedFd]) -> Result<Process, Stopped> {
     let inherited: Vec<BorrowedFd<'_>> = inherited.iter().map(AsFd::as_fd).collect();
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
     let launch = Launch {
@@ -500,17 +500,17 @@ fn start_command(order: &Order, inherited: &[OwnedFd]) -> Result<Process, Stoppe
     spawn::launch(&launch).map_err(|failure| explain(order, failure))
 }
 
-fn explain(order: &Order, failure: LaunchFailure) -> Stopped {
+fn explain(order: &LaunchRequest, failure: LaunchFailure) -> Stopped {
     let stage = match failure.step {
-        Step::Directory => Stage::Directory,
-        Step::Execute => Stage::Execute,
-        Step::Clone | Step::Session | Step::Terminal | Step::Descriptors | Step::Groups | Step::Limits => {
-            Stage::Command
+        SpawnStep::Directory => ConfineStep::Directory,
+        SpawnStep::Execute => ConfineStep::Execute,
+        SpawnStep::Clone | SpawnStep::Session | SpawnStep::Terminal | SpawnStep::Descriptors | SpawnStep::Groups | SpawnStep::Limits => {
+            ConfineStep::Command
         }
     };
     let place = match stage {
-        Stage::Directory => order.directory.to_string_lossy().into_owned(),
-        Stage::Execute => order.program.to_string_lossy().into_owned(),
+        ConfineStep::Directory => order.directory.to_string_lossy().into_owned(),
+        ConfineStep::Execute => order.program.to_string_lossy().into_owned(),
         _ => format!("{:?}", failure.step).to_lowercase(),
     };
     let uncollected = failure.uncollected.map(Pid::get);

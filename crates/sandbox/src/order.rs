@@ -14,7 +14,7 @@ use windlass_sys::mark::Halves;
 
 /// What a helper is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum HelperRequest {
     /// Make a place for commands of one kind of network, and hand it over.
     Ground { network: NetworkKind, users_from_outside: bool },
     /// Find out whether namespaces with a tree of their own can be had.
@@ -25,14 +25,14 @@ pub(crate) enum Task {
     /// Only for a helper that stands already.
     Prepare(Box<Preparation>),
     /// Start a command under what was prepared.
-    Start(Box<Order>),
+    Start(Box<LaunchRequest>),
     /// Confine a command and start it.
-    Confine { confinement: Box<Confinement>, order: Box<Order> },
+    Confine { confinement: Box<Confinement>, order: Box<LaunchRequest> },
 }
 
 /// A command to start, beside what confines it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct LaunchRequest {
     pub(crate) program: CString,
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
@@ -95,7 +95,7 @@ pub(crate) enum Report {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What was being done.
-    pub stage: Stage,
+    pub stage: ConfineStep,
     /// About which place, if about one.
     pub place: String,
     /// What the kernel said.
@@ -104,7 +104,7 @@ pub struct Failure {
 
 /// The steps of confining a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ConfineStep {
     /// Understanding what to do.
     Order,
     /// Using what was prepared before the command was known: it no longer fits the tree of files.
@@ -137,25 +137,25 @@ pub enum Stage {
     Execute,
 }
 
-const STAGES: [(Stage, &str); 15] = [
-    (Stage::Order, "understand what to confine"),
-    (Stage::Prepared, "use a sandbox that was prepared ahead"),
-    (Stage::Group, "enter the control groups of the session"),
-    (Stage::Namespaces, "make namespaces"),
-    (Stage::Tree, "make the tree of files read-only"),
-    (Stage::Place, "put a place into the tree of files"),
-    (Stage::Devices, "make devices of its own"),
-    (Stage::Processes, "make a table of its processes"),
-    (Stage::Watcher, "start the watcher"),
-    (Stage::Privileges, "give up privileges"),
-    (Stage::Landlock, "enforce the rules of Landlock"),
-    (Stage::Filter, "filter system calls"),
-    (Stage::Command, "start the process"),
-    (Stage::Directory, "enter the working directory"),
-    (Stage::Execute, "execute the program"),
+const STAGES: [(ConfineStep, &str); 15] = [
+    (ConfineStep::Order, "understand what to confine"),
+    (ConfineStep::Prepared, "use a sandbox that was prepared ahead"),
+    (ConfineStep::Group, "enter the control groups of the session"),
+    (ConfineStep::Namespaces, "make namespaces"),
+    (ConfineStep::Tree, "make the tree of files read-only"),
+    (ConfineStep::Place, "put a place into the tree of files"),
+    (ConfineStep::Devices, "make devices of its own"),
+    (ConfineStep::Processes, "make a table of its processes"),
+    (ConfineStep::Watcher, "start the watcher"),
+    (ConfineStep::Privileges, "give up privileges"),
+    (ConfineStep::Landlock, "enforce the rules of Landlock"),
+    (ConfineStep::Filter, "filter system calls"),
+    (ConfineStep::Command, "start the process"),
+    (ConfineStep::Directory, "enter the working directory"),
+    (ConfineStep::Execute, "execute the program"),
 ];
 
-impl Stage {
+impl ConfineStep {
     /// As the end of a sentence that begins with "cannot".
     pub fn text(self) -> &'static str {
         STAGES.iter().find(|(stage, _)| *stage == self).map_or("", |(_, text)| text)
@@ -180,7 +180,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-impl Task {
+impl HelperRequest {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Writer::default();
         match self {
@@ -222,20 +222,20 @@ impl Task {
             1 => Self::Try,
             2 => Self::Confine {
                 confinement: Box::new(Confinement::read(&mut from)?),
-                order: Box::new(Order::read(&mut from)?),
+                order: Box::new(LaunchRequest::read(&mut from)?),
             },
             3 => Self::Stand { own_network: from.flag()? },
             4 => Self::Prepare(Box::new(Preparation {
                 streams: if from.flag()? { StreamKind::Terminal } else { StreamKind::Pipes },
                 confinement: Confinement::read(&mut from)?,
             })),
-            5 => Self::Start(Box::new(Order::read(&mut from)?)),
+            5 => Self::Start(Box::new(LaunchRequest::read(&mut from)?)),
             _ => return None,
         })
     }
 }
 
-impl Order {
+impl LaunchRequest {
     fn write(&self, out: &mut Writer) {
         out.block(self.program.as_bytes());
         out.list(&self.arguments, |out, text| out.block(text.as_bytes()));
@@ -318,7 +318,7 @@ impl Report {
             0 => Self::Started { pid: from.number()?, watcher: from.number()?, door: from.flag()? },
             1 => Self::Failed {
                 failure: Failure {
-                    stage: Stage::from_code(from.byte()?)?,
+                    stage: ConfineStep::from_code(from.byte()?)?,
                     place: from.text()?,
                     errno: Errno::from_raw_os_error(i32::try_from(from.number()?).ok()?),
                 },
@@ -368,8 +368,8 @@ mod tests {
     use crate::confinement;
     use proptest::prelude::*;
 
-    fn order() -> Order {
-        Order {
+    fn order() -> LaunchRequest {
+        LaunchRequest {
             program: c"/bin/true".into(),
             arguments: vec![c"true".into(), c"".into()],
             environment: vec![c"A=1".into()],
@@ -384,22 +384,22 @@ mod tests {
         }
     }
 
-    fn confine() -> Task {
-        Task::Confine { confinement: Box::new(confinement::tests::sample()), order: Box::new(order()) }
+    fn confine() -> HelperRequest {
+        HelperRequest::Confine { confinement: Box::new(confinement::tests::sample()), order: Box::new(order()) }
     }
 
     #[test]
     fn orders_and_reports_read_back_as_they_were_written() {
-        let ground = Task::Ground { network: NetworkKind::Loopback, users_from_outside: true };
+        let ground = HelperRequest::Ground { network: NetworkKind::Loopback, users_from_outside: true };
         let preparation =
             Preparation { confinement: confinement::tests::sample(), streams: StreamKind::Terminal };
-        let prepare = Task::Prepare(Box::new(preparation));
-        let start = Task::Start(Box::new(order()));
-        let stand = Task::Stand { own_network: true };
-        for task in [ground, Task::Try, stand, prepare, start, confine()] {
-            assert_eq!(Task::read(&task.write()), Some(task));
+        let prepare = HelperRequest::Prepare(Box::new(preparation));
+        let start = HelperRequest::Start(Box::new(order()));
+        let stand = HelperRequest::Stand { own_network: true };
+        for task in [ground, HelperRequest::Try, stand, prepare, start, confine()] {
+            assert_eq!(HelperRequest::read(&task.write()), Some(task));
         }
-        let failure = Failure { stage: Stage::Execute, place: "/x".into(), errno: Errno::NOENT };
+        let failure = Failure { stage: ConfineStep::Execute, place: "/x".into(), errno: Errno::NOENT };
         let denial = Denial {
             operation: Operation::Connect,
             target: "1.2.3.4:80".into(),
@@ -421,7 +421,7 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_that_mean_nothing_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Task::read(&bytes);
+            let _ = HelperRequest::read(&bytes);
             let _ = Report::read(&bytes);
         }
 
@@ -429,7 +429,7 @@ mod tests {
         fn an_order_that_is_cut_is_no_order(cut in 0_usize..100) {
             let whole = confine().write();
             let length = whole.len().saturating_sub(cut + 1);
-            prop_assert_eq!(Task::read(&whole[..length]), None);
+            prop_assert_eq!(HelperRequest::read(&whole[..length]), None);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! these is a plain path. Names of files are bytes and need not be text.
 
 use crate::disk::Disk;
-use crate::way::Way;
+use crate::way::FollowedPath;
 use globset::{GlobBuilder, GlobMatcher};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,7 +21,7 @@ pub struct Pattern {
 
 /// One name of a pattern.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum PatternStep {
     /// Exactly this name.
     Name(String),
     /// Names that fit.
@@ -69,7 +69,7 @@ impl Pattern {
     #[must_use]
     pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
-        let way = path.map(|(path, _)| Way::of(&path, &Disk::default())).filter(Way::leads_somewhere);
+        let way = path.map(|(path, _)| FollowedPath::of(&path, &Disk::default())).filter(FollowedPath::leads_somewhere);
         match way {
             Some(way) => Self { resolved: Some(way.links().to_vec()), plain: Some(way.end), text: self.text },
             None => self,
@@ -114,7 +114,7 @@ impl Pattern {
         &self,
         workspace: &Path,
         home: Option<&Path>,
-    ) -> Result<(PathBuf, Vec<Step>), BadPattern> {
+    ) -> Result<(PathBuf, Vec<PatternStep>), BadPattern> {
         if let Some(path) = &self.plain {
             return Ok((workspace.join(path), Vec::new()));
         }
@@ -130,16 +130,16 @@ impl Pattern {
             _ => (workspace.to_owned(), self.text.as_str()),
         };
         let names = names(text)?.into_iter().filter(|name| !matches!(*name, "" | "."));
-        let mut steps: Vec<Step> = names.map(Step::of).collect::<Result<_, _>>()?;
-        let plain = steps.iter().take_while(|step| matches!(step, Step::Name(_))).count();
+        let mut steps: Vec<PatternStep> = names.map(PatternStep::of).collect::<Result<_, _>>()?;
+        let plain = steps.iter().take_while(|step| matches!(step, PatternStep::Name(_))).count();
         for step in steps.drain(..plain) {
             match step {
-                Step::Name(name) if name == ".." => drop(start.pop()),
-                Step::Name(name) => start.push(name),
-                Step::Fitting(_) | Step::AnyDepth => {}
+                PatternStep::Name(name) if name == ".." => drop(start.pop()),
+                PatternStep::Name(name) => start.push(name),
+                PatternStep::Fitting(_) | PatternStep::AnyDepth => {}
             }
         }
-        match steps.iter().any(|step| matches!(step, Step::Name(name) if name == "..")) {
+        match steps.iter().any(|step| matches!(step, PatternStep::Name(name) if name == "..")) {
             true => Err(BadPattern::ParentBehindPattern),
             false => Ok((start, steps)),
         }
@@ -162,7 +162,7 @@ fn names(text: &str) -> Result<Vec<&str>, BadPattern> {
     Ok(text.split('/').collect())
 }
 
-impl Step {
+impl PatternStep {
     fn of(name: &str) -> Result<Self, BadPattern> {
         match name {
             "**" => Ok(Self::AnyDepth),
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn names_fit_or_do_not() {
         let check = |pattern: &str, name: &str, expected: bool| {
-            let step = Step::of(pattern).expect("it is a pattern");
+            let step = PatternStep::of(pattern).expect("it is a pattern");
             assert_eq!(step.fits(OsStr::new(name)), expected, "{pattern} {name}");
         };
         check("*.pem", "key.pem", true);
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn names_that_are_no_text_fit_byte_by_byte() {
         let check = |pattern: &str, name: &[u8], expected: bool| {
-            let step = Step::of(pattern).expect("it is a pattern");
+            let step = PatternStep::of(pattern).expect("it is a pattern");
             assert_eq!(step.fits(OsStr::from_bytes(name)), expected, "{pattern} {name:?}");
         };
         check("*.pem", b"cl\xe9.pem", true);
@@ -274,13 +274,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_pattern_and_no_name_is_too_strange(pattern in "\\PC{0,40}", name in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Step::of(&pattern).map(|step| step.fits(OsStr::from_bytes(&name)));
+            let _ = PatternStep::of(&pattern).map(|step| step.fits(OsStr::from_bytes(&name)));
             let _ = Pattern::new(pattern).split(Path::new("/w"), None);
         }
 
         #[test]
         fn a_name_without_special_characters_fits_itself_alone(name in "[a-z.]{1,20}", other in "[a-z.]{1,20}") {
-            let step = Step::of(&format!("{{{name}}}")).expect("it is a pattern");
+            let step = PatternStep::of(&format!("{{{name}}}")).expect("it is a pattern");
             prop_assert!(step.fits(OsStr::new(&name)));
             prop_assert_eq!(step.fits(OsStr::new(&other)), name == other);
         }

@@ -13,20 +13,20 @@ use crate::authority::Authority;
 use crate::denial::NOT_WRITABLE;
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
-use crate::ground::{Grounds, OwnFiles};
+use crate::ground::{NamespacePool, OwnFiles};
 use crate::machine::Machine;
 use crate::pattern::BadPattern;
 use crate::policy::{Access, Base, Confined, Network};
-use crate::protect::{self, Judgement, NamedFile, Repository, Unborn};
+use crate::protect::{self, ConfigurationJudge, NamedFile, Repository, MustNotExist};
 use crate::remedies::Remedies;
 use crate::repository;
-use crate::way::Way;
+use crate::way::FollowedPath;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Where a command runs, as far as a policy speaks of it.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct PolicyContext {
     /// The directory that `workspace-write` is about, and from which relative places count. Absolute.
     pub workspace: PathBuf,
     /// The temporary directory of the environment.
@@ -86,7 +86,7 @@ pub struct Plan {
     /// What holds where, from the root of the tree down.
     pub rulings: Vec<Ruling>,
     /// What must neither come into being nor go away.
-    pub unborn: Vec<Unborn>,
+    pub unborn: Vec<MustNotExist>,
     /// Sockets of others, which are hidden.
     pub sockets: Vec<PathBuf>,
     /// The only places that may be read, where the tree cannot be changed to hide the others.
@@ -165,7 +165,7 @@ pub enum PlanError {
 /// Plans what a confined command gets.
 pub fn plan(
     confined: &Confined,
-    surroundings: &Surroundings,
+    surroundings: &PolicyContext,
     machine: &Machine,
     files: &dyn Files,
 ) -> Result<Plan, PlanError> {
@@ -177,7 +177,7 @@ pub fn plan(
     let ruled = expand::add_rules(confined, surroundings, files, &mut rulings)?;
     unborn.extend(ruled.unborn);
     remarks.extend(ruled.remarks);
-    let judgement = if machine.supervisor { Judgement::Supervisor } else { Judgement::Missing };
+    let judgement = if machine.supervisor { ConfigurationJudge::Supervisor } else { ConfigurationJudge::Missing };
     let protected = protect::add_protected(surroundings, judgement, files, &mut rulings);
     unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
@@ -221,11 +221,11 @@ pub fn plan(
 /// The same for the tree and the machine that this process is on.
 pub fn plan_for(
     confined: &Confined,
-    surroundings: &Surroundings,
-    grounds: &Grounds,
+    surroundings: &PolicyContext,
+    grounds: &NamespacePool,
 ) -> Result<Plan, PlanError> {
     let files = Disk::with_memory(grounds.take_memory());
-    let mut surroundings = Surroundings {
+    let mut surroundings = PolicyContext {
         own_files: grounds.own_files().clone(),
         runtime_began: Some(grounds.began()),
         remedies: grounds.remedies().clone(),
@@ -306,16 +306,16 @@ pub(crate) const TEMPORARY: &str = "workspace-write: the temporary directory";
 
 fn add_writable_places(
     confined: &Confined,
-    surroundings: &Surroundings,
+    surroundings: &PolicyContext,
     files: &dyn Files,
     rulings: &mut Rulings,
-) -> Vec<Unborn> {
+) -> Vec<MustNotExist> {
     let mut unborn = Vec::new();
     if confined.base == Base::ReadOnly {
         return unborn;
     }
     let mut add = |path: &Path, origin: &str| {
-        let way = Way::of(path, files);
+        let way = FollowedPath::of(path, files);
         // A temporary directory that is not there needs no rule yet, and must not come as a link to somewhere else; a workspace
         // that is not there cannot be entered.
         match way.missing() {
@@ -333,7 +333,7 @@ fn add_writable_places(
         add(own, TEMPORARY);
     }
     add(&surroundings.workspace, "workspace-write: the workspace");
-    let workspace = Way::of(&surroundings.workspace, files).end;
+    let workspace = FollowedPath::of(&surroundings.workspace, files).end;
     for directory in repository::outside_of(&workspace, files) {
         add(&directory, "workspace-write: the repository of the workspace");
     }
@@ -342,7 +342,7 @@ fn add_writable_places(
 
 /// A directory of the user's that is shut (`chmod 000`) may hold what is protected or denied, and a command could open it again.
 /// So it stays shut: it cannot be changed, nor can its mode.
-fn add_barred(surroundings: &Surroundings, rulings: &mut Rulings) -> Vec<String> {
+fn add_barred(surroundings: &PolicyContext, rulings: &mut Rulings) -> Vec<String> {
     let mut remarks = Vec::new();
     for directory in &surroundings.barred {
         rulings.push(Ruling::new(directory, Access::Read, "its mode lets nothing look into it (chmod u+rx)"));
@@ -368,10 +368,10 @@ fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
 }
 
 /// What the runtime keeps is nobody's to change, also where it lies in a writable place. Where nothing may be read, that stays.
-fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+fn add_kept(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
     let mut unborn = Vec::new();
     let mut add = |path: &Path, access: Access, origin: &str| {
-        let way = Way::of(path, files);
+        let way = FollowedPath::of(path, files);
         if !way.leads_somewhere() {
             return;
         }
@@ -392,15 +392,15 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
 /// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment, because its
 /// owner is replacing it, cannot be created by the command either.
 fn add_secrets(
-    surroundings: &Surroundings,
+    surroundings: &PolicyContext,
     layers: &[Layer],
     files: &dyn Files,
     rulings: &mut Rulings,
-) -> Vec<Unborn> {
+) -> Vec<MustNotExist> {
     const ORIGIN: &str = "windlass reads a secret from it";
     let mut unborn = Vec::new();
     for secret in &surroundings.own_files.secrets {
-        let way = Way::of(secret, files);
+        let way = FollowedPath::of(secret, files);
         unborn.extend(way.kept(ORIGIN));
         let is_visible = !layers.contains(&Layer::Namespaces) || !is_out_of_sight(&way.end, rulings);
         if way.leads_somewhere() && is_visible {
@@ -419,7 +419,7 @@ fn is_out_of_sight(path: &Path, rulings: &Rulings) -> bool {
 
 /// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for it.
 /// Those in the workspace stay where they are, so that stale ones can be removed; the supervisor refuses connections to them.
-fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<Way> {
+fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<FollowedPath> {
     let hidden_anyway = |path: &Path| HIDDEN.iter().any(|hidden| path.starts_with(hidden));
     let ours = |path: &Path| match rulings.over(path) {
         // The policy can name a socket that a command may use.
@@ -430,7 +430,7 @@ fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<Way> {
     };
     let sockets = files.sockets().into_iter().filter(|path| !hidden_anyway(path) && !ours(path));
     let sockets = sockets.filter(|path| files.kind(path) == Some(Kind::File));
-    sockets.map(|path| Way::of(&path, files)).filter(Way::leads_somewhere).collect()
+    sockets.map(|path| FollowedPath::of(&path, files)).filter(FollowedPath::leads_somewhere).collect()
 }
 
 /// Directories of which a confined command has its own.

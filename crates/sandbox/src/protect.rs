@@ -7,16 +7,16 @@ use crate::files::{Files, Kind};
 use crate::git_config;
 use crate::ground::OwnFiles;
 use crate::obeyed_names::{self, OBEYED_IN_HOME, ObeyedName};
-use crate::plan::{Ruling, Rulings, Surroundings, TEMPORARY, ruling_at};
+use crate::plan::{Ruling, Rulings, PolicyContext, TEMPORARY, ruling_at};
 use crate::policy::Access;
-use crate::way::Way;
+use crate::way::FollowedPath;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// A path at which nothing may come into being, nor go away if there is something, such as a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unborn {
+pub struct MustNotExist {
     /// The path. Without links, but for its last name.
     pub path: PathBuf,
     /// The directory above it that is there; more may be missing between them.
@@ -71,7 +71,7 @@ pub struct NamedFile {
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
     /// What must neither come nor go.
-    pub(crate) unborn: Vec<Unborn>,
+    pub(crate) unborn: Vec<MustNotExist>,
     pub(crate) repositories: Vec<Repository>,
     pub(crate) named_files: Vec<NamedFile>,
     /// What is protected by more than it needs, in sentences.
@@ -80,7 +80,7 @@ pub(crate) struct Protected {
 
 /// What can judge the content of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judgement {
+pub(crate) enum ConfigurationJudge {
     Supervisor,
     /// Nothing, so every configuration stays as it is.
     Missing,
@@ -88,8 +88,8 @@ pub(crate) enum Judgement {
 
 /// Adds rulings for what is there.
 pub(crate) fn add_protected(
-    surroundings: &Surroundings,
-    judgement: Judgement,
+    surroundings: &PolicyContext,
+    judgement: ConfigurationJudge,
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Protected {
@@ -120,21 +120,21 @@ pub(crate) fn add_protected(
 
 /// Adds rulings for what the runtime and its user's shells obey, and returns what must neither come nor go.
 pub(crate) fn add_own_files(
-    surroundings: &Surroundings,
+    surroundings: &PolicyContext,
     files: &dyn Files,
     rulings: &mut Rulings,
-) -> Vec<Unborn> {
+) -> Vec<MustNotExist> {
     const CONFIGURATION: &str = "protected: configuration of Windlass, git or a shell";
     const STARTUP: &str = "protected: your shells or git read it when they start";
     const IN_HOME: &str = "protected: programs of yours take settings or commands from it";
     const ON_PATH: &str = "protected: it is on your PATH, so your shells run programs from it";
     const PROGRAM: &str = "protected: the program windlass itself";
     let OwnFiles { program, configuration, startup, search_path, .. } = &surroundings.own_files;
-    let mut ways: Vec<(Way, &str)> =
-        configuration.iter().map(|path| (Way::of(path, files), CONFIGURATION)).collect();
-    for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
-        let below = |name: &str| Way::of(&directory.end.join(name), files);
-        ways.extend(OwnFiles::STARTUP.map(|name| (Way::to(name, &directory.end, files), STARTUP)));
+    let mut ways: Vec<(FollowedPath, &str)> =
+        configuration.iter().map(|path| (FollowedPath::of(path, files), CONFIGURATION)).collect();
+    for directory in startup.iter().map(|directory| FollowedPath::of(directory, files)).filter(FollowedPath::leads_somewhere) {
+        let below = |name: &str| FollowedPath::of(&directory.end.join(name), files);
+        ways.extend(OwnFiles::STARTUP.map(|name| (FollowedPath::to(name, &directory.end, files), STARTUP)));
         ways.extend(OwnFiles::STARTUP_BELOW.map(|name| (below(name), STARTUP)));
         // Where a link of the home leads into the workspace, the file is the workspace's own work.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
@@ -148,11 +148,11 @@ pub(crate) fn add_own_files(
             ways.extend(reached.map(|name| (below(name), IN_HOME)));
         }
     }
-    ways.extend(search_path.iter().map(|path| (Way::of(path, files), ON_PATH)));
+    ways.extend(search_path.iter().map(|path| (FollowedPath::of(path, files), ON_PATH)));
     // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
-    let workspace = Way::of(&surroundings.workspace, files).end;
-    let is_elsewhere = |way: &Way| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
-    let program = program.iter().map(|path| Way::of(path, files)).filter(is_elsewhere);
+    let workspace = FollowedPath::of(&surroundings.workspace, files).end;
+    let is_elsewhere = |way: &FollowedPath| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
+    let program = program.iter().map(|path| FollowedPath::of(path, files)).filter(is_elsewhere);
     ways.extend(program.map(|way| (way, PROGRAM)));
     let mut unborn = Vec::new();
     for (way, origin) in ways {
@@ -172,7 +172,7 @@ pub(crate) fn add_own_files(
 /// The part may be a link of the user's (`~/.cargo` to another disk): then the rule is about the place that it leads to.
 fn obeyed_in_writable_parts<'a>(
     home: &'a Path,
-    surroundings: &'a Surroundings,
+    surroundings: &'a PolicyContext,
     files: &'a dyn Files,
     rulings: &Rulings,
 ) -> impl Iterator<Item = &'static str> + use<'a> {
@@ -180,13 +180,13 @@ fn obeyed_in_writable_parts<'a>(
     let roots: Vec<PathBuf> = rulings.iter().filter(is_writable).map(|it| it.path.clone()).collect();
     // With neither of these, no look at the disk is needed: the policy names no places of its own.
     let is_by_rule = |ruling: &&Ruling| is_writable(ruling) && ruling.origin != TEMPORARY;
-    let workspace = Way::of(&surroundings.workspace, files).end;
+    let workspace = FollowedPath::of(&surroundings.workspace, files).end;
     let has_rules = rulings.iter().filter(is_by_rule).any(|ruling| ruling.path != workspace);
     let below: Vec<PathBuf> =
         roots.iter().filter_map(|root| Some(root.strip_prefix(home).ok()?.to_owned())).collect();
     let mut ends: HashMap<&'static Path, PathBuf> = HashMap::new();
     let mut leads_to_root = move |part: &'static Path| {
-        let end = ends.entry(part).or_insert_with(|| Way::of(&home.join(part), files).end);
+        let end = ends.entry(part).or_insert_with(|| FollowedPath::of(&home.join(part), files).end);
         *end != workspace && roots.contains(end)
     };
     OBEYED_IN_HOME.into_iter().filter(move |name: &&'static str| {
@@ -226,11 +226,11 @@ pub(crate) fn obeyed(name: &str) -> String {
 }
 
 /// A directory that may be made, and will be writable then: what is protected in it must not come with it.
-pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<Unborn> {
+pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<MustNotExist> {
     let names = SETTINGS.into_iter().chain([REPOSITORY]);
     let unborn = |name: &str| {
         let path = directory.join(name);
-        Unborn { origin: origin(&path), path, directory: above.to_owned() }
+        MustNotExist { origin: origin(&path), path, directory: above.to_owned() }
     };
     names.map(unborn).collect()
 }
@@ -241,7 +241,7 @@ struct TooMany;
 struct Protection<'a> {
     files: &'a dyn Files,
     home: Option<&'a Path>,
-    judgement: Judgement,
+    judgement: ConfigurationJudge,
     runtime_began: Option<u64>,
     rulings: &'a mut Rulings,
     found: Protected,
@@ -259,14 +259,14 @@ impl Protection<'_> {
         if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write && !ruling.pinned) {
             return;
         }
-        let way = Way::to(name, directory, self.files);
+        let way = FollowedPath::to(name, directory, self.files);
         if let Some(end) = self.keep_to(way, &origin) {
             self.keep_as_it_is(end, origin);
         }
     }
 
     /// Where a way leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
-    fn keep_to(&mut self, way: Way, origin: &str) -> Option<PathBuf> {
+    fn keep_to(&mut self, way: FollowedPath, origin: &str) -> Option<PathBuf> {
         self.found.unborn.extend(way.kept(origin));
         way.leads_somewhere().then_some(way.end)
     }
@@ -300,14 +300,14 @@ impl Protection<'_> {
                 self.elsewhere(root, &path);
             }
             Some(Kind::Link) => {
-                if let Some(real) = self.keep_to(Way::of(&path, self.files), &origin(&path)) {
+                if let Some(real) = self.keep_to(FollowedPath::of(&path, self.files), &origin(&path)) {
                     self.orders(&real, root);
                 }
             }
             None => {
                 // The supervisor lets it be made as a new directory only, and keeps programs out of it. Without one, nothing keeps
                 // it from coming, and the plan says so.
-                if self.judgement == Judgement::Missing {
+                if self.judgement == ConfigurationJudge::Missing {
                     self.seal(root, REPOSITORY);
                 }
                 // With it, the directory itself could become a repository.
@@ -329,7 +329,7 @@ impl Protection<'_> {
     fn named_in(&mut self, directory: &Path, file: &Path) -> Option<PathBuf> {
         let text = self.files.text(file)?;
         let named = text.strip_prefix("gitdir:").map(str::trim)?;
-        self.keep_to(Way::of(&directory.join(named), self.files), &origin(file))
+        self.keep_to(FollowedPath::of(&directory.join(named), self.files), &origin(file))
     }
 
     /// The repository stays where it is, and what gives orders in it stays as it is.
@@ -341,12 +341,12 @@ impl Protection<'_> {
             self.obeyed(&configuration, work_tree, 0);
         }
         for name in INNER {
-            let way = Way::to(name, repository, self.files);
+            let way = FollowedPath::to(name, repository, self.files);
             let origin = origin(&repository.join(name));
             if let Some(missing) = way.missing() {
                 // Git makes it when it needs it. Somebody else's must not take its place.
                 let directory = way.end.clone();
-                self.found.unborn.push(Unborn { path: missing.join(HEAD), directory, origin });
+                self.found.unborn.push(MustNotExist { path: missing.join(HEAD), directory, origin });
             } else if let Some(inner) = self.keep_to(way, &origin) {
                 self.pin(&inner);
                 let (rulings, unborn) = (self.rulings.len(), self.found.unborn.len());
@@ -377,7 +377,7 @@ impl Protection<'_> {
         for hook in self.files.names(hooks).into_iter().map(|name| hooks.join(name)) {
             if self.files.kind(&hook) == Some(Kind::Link) {
                 let origin = format!("protected: the git hook {} is a link to it", hook.display());
-                if let Some(end) = self.keep_to(Way::of(&hook, self.files), &origin) {
+                if let Some(end) = self.keep_to(FollowedPath::of(&hook, self.files), &origin) {
                     self.keep_as_it_is(end, origin);
                 }
             }
@@ -388,7 +388,7 @@ impl Protection<'_> {
     fn is_judged(&self, configuration: &Path) -> bool {
         let is_link_or_directory =
             matches!(self.files.kind(configuration), Some(Kind::Link | Kind::Directory));
-        self.judgement == Judgement::Supervisor && !is_link_or_directory
+        self.judgement == ConfigurationJudge::Supervisor && !is_link_or_directory
     }
 
     /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of directories
@@ -416,7 +416,7 @@ impl Protection<'_> {
         }
         // A linked worktree obeys the configuration that all have in common, and relative paths in it begin in the worktree.
         if let Some(common) = self.files.text(&git_dir.join("commondir")) {
-            let common = Way::of(&git_dir.join(common.trim()), self.files).end;
+            let common = FollowedPath::of(&git_dir.join(common.trim()), self.files).end;
             self.obeyed(&common.join("config"), work_tree, 0);
         }
     }
@@ -480,7 +480,7 @@ impl Protection<'_> {
     fn named_by(&mut self, from: &Path, path: &str, configuration: &Path) -> Option<PathBuf> {
         let path = self.named_path(from, path)?;
         let origin = format!("protected: git runs or reads it, because {} names it", configuration.display());
-        let end = self.keep_to(Way::of(&path, self.files), &origin)?;
+        let end = self.keep_to(FollowedPath::of(&path, self.files), &origin)?;
         self.keep_as_it_is(end.clone(), origin);
         Some(end)
     }
@@ -543,7 +543,7 @@ impl Protection<'_> {
             && ["commondir", "gitdir"].into_iter().all(is_file)
             && ["objects", "refs/heads", "config", "hooks"].into_iter().all(is_missing);
         let is_older = || Some(was_there_before(self.files.made_at(directory)?, self.runtime_began?));
-        self.judgement == Judgement::Supervisor && is_worktree && is_older() == Some(false)
+        self.judgement == ConfigurationJudge::Supervisor && is_worktree && is_older() == Some(false)
     }
 
     /// Where the files of a submodule or of a worktree are checked out.

@@ -3,8 +3,8 @@
 
 use crate::confinement::StreamKind;
 use crate::denial::Denial;
-use crate::ground::Grounds;
-use crate::order::{Failure, Order, Report, Stage, Task};
+use crate::ground::NamespacePool;
+use crate::order::{Failure, LaunchRequest, Report, ConfineStep, HelperRequest};
 use crate::plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,7 +14,7 @@ use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::limits::{OpenFiles, ProcessLimits};
-use windlass_sys::mark::{Brand, Halves, Mark};
+use windlass_sys::mark::{RuntimeTag, Halves, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::{self, Kinship, Launch, LaunchFailure, Stdio};
@@ -42,7 +42,7 @@ pub struct Command<'a> {
     /// What it reads and writes.
     pub stdio: Stdio<'a>,
     /// The mark of its session.
-    pub mark: Option<(Brand, Mark)>,
+    pub mark: Option<(RuntimeTag, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
     /// What the kernel is to hold each of its processes to.
@@ -57,7 +57,7 @@ pub struct Command<'a> {
 
 /// A confined command that runs.
 #[derive(Debug)]
-pub struct Started {
+pub struct ConfinedProcess {
     /// The command. A child of this process.
     pub process: Process,
     /// Who watches it: ends with the command and all that it started, or when it is killed, and they with it.
@@ -97,7 +97,7 @@ impl From<Failure> for StartFailure {
 }
 
 /// Starts a command under a plan.
-pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Result<Started, StartFailure> {
+pub fn launch(grounds: &NamespacePool, plan: &Plan, mut command: Command<'_>) -> Result<ConfinedProcess, StartFailure> {
     if let Some(state) = &grounds.own_files().state_inside {
         state.set(&mut command.environment, plan);
     }
@@ -113,19 +113,19 @@ pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Resul
     passed.extend(command.inherited);
     let mut order = Box::new(order(command));
     if let Some(talk) = grounds.prepared_helper(&preparation) {
-        let task = Task::Start(order);
+        let task = HelperRequest::Start(order);
         if let Some(started) = start_prepared(grounds, talk, &task, &passed) {
             return started;
         }
-        let Task::Start(again) = task else { return Err(StartFailure::Silent) };
+        let HelperRequest::Start(again) = task else { return Err(StartFailure::Silent) };
         order = again;
     }
     passed.extend(grounds.shared_sockets(&preparation.confinement));
-    let task = Task::Confine { confinement: Box::new(preparation.confinement), order };
+    let task = HelperRequest::Confine { confinement: Box::new(preparation.confinement), order };
     // One that stands ready is in its namespaces already. One that has just died, or is out of date, is replaced.
     if let Some(talk) = grounds.standing_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok()) {
         match hear_of_start(grounds, talk) {
-            Err(StartFailure::Confining(failure)) if failure.stage == Stage::Prepared => {}
+            Err(StartFailure::Confining(failure)) if failure.stage == ConfineStep::Prepared => {}
             started => return started,
         }
     }
@@ -137,27 +137,27 @@ pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Resul
 
 /// `None`: what was prepared cannot be used, and nothing of the command was started.
 fn start_prepared(
-    grounds: &Grounds,
-    talk: Talk,
-    task: &Task,
+    grounds: &NamespacePool,
+    talk: HelperConnection,
+    task: &HelperRequest,
     passed: &[BorrowedFd<'_>],
-) -> Option<Result<Started, StartFailure>> {
+) -> Option<Result<ConfinedProcess, StartFailure>> {
     let Ok((Report::Prepared { watcher }, _)) = talk.next() else { return None };
     // A helper that is locked in cannot take the mark on itself. If this runtime dies from here on, its guardian finds both
     // processes by the mark; if it died before, they would find the channel closed and exit.
-    if let Task::Start(order) = task
+    if let HelperRequest::Start(order) = task
         && let Some(mark) = order.mark
     {
         mark.put_on(talk.helper.pid()).and_then(|()| mark.put_on(Pid::new(watcher))).ok()?;
     }
     talk.order(task, passed).ok()?;
     match hear_of_start(grounds, talk) {
-        Err(StartFailure::Confining(failure)) if failure.stage == Stage::Prepared => None,
+        Err(StartFailure::Confining(failure)) if failure.stage == ConfineStep::Prepared => None,
         started => Some(started),
     }
 }
 
-fn hear_of_start(grounds: &Grounds, talk: Talk) -> Result<Started, StartFailure> {
+fn hear_of_start(grounds: &NamespacePool, talk: HelperConnection) -> Result<ConfinedProcess, StartFailure> {
     let mut denials = Vec::new();
     loop {
         match talk.next()? {
@@ -172,7 +172,7 @@ fn hear_of_start(grounds: &Grounds, talk: Talk) -> Result<Started, StartFailure>
                 let number = helper.pid();
                 grounds.collect_later(helper);
                 let line = Line { end, first: denials };
-                return Ok(Started { process, watcher, helper: number, line, door });
+                return Ok(ConfinedProcess { process, watcher, helper: number, line, door });
             }
             (report, _) => return Err(talk.unexpected(report)),
         }
@@ -187,8 +187,8 @@ fn streams(stdio: Stdio<'_>) -> [BorrowedFd<'_>; 3] {
     }
 }
 
-fn order(command: Command<'_>) -> Order {
-    Order {
+fn order(command: Command<'_>) -> LaunchRequest {
+    LaunchRequest {
         program: command.program,
         arguments: command.arguments,
         environment: command.environment,
@@ -228,7 +228,7 @@ impl Line {
 
 /// A helper that is at work. When this goes, so does the helper.
 #[derive(Debug)]
-pub(crate) struct Talk {
+pub(crate) struct HelperConnection {
     helper: Helper,
     end: OwnedFd,
 }
@@ -251,7 +251,7 @@ impl Helper {
 /// Longer than any helper takes on a machine that works at all.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
-impl Talk {
+impl HelperConnection {
     /// Starts a helper, which waits for its orders.
     pub(crate) fn begin(helper: &HelperProgram) -> Result<Self, StartFailure> {
         let (ours, theirs) = channel::pair().map_err(StartFailure::Channel)?;
@@ -276,7 +276,7 @@ impl Talk {
     }
 
     /// Tells it what to do.
-    pub(crate) fn order(&self, task: &Task, passed: &[BorrowedFd<'_>]) -> Result<(), StartFailure> {
+    pub(crate) fn order(&self, task: &HelperRequest, passed: &[BorrowedFd<'_>]) -> Result<(), StartFailure> {
         let orders = descriptor::in_memory("orders", &task.write()).map_err(StartFailure::Channel)?;
         let descriptors: Vec<BorrowedFd<'_>> =
             std::iter::once(orders.as_fd()).chain(passed.iter().copied()).collect();

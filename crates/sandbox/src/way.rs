@@ -2,7 +2,7 @@
 //! exchanges a link on the way, or makes what is missing, makes the rule speak of something else.
 
 use crate::files::{Files, Kind};
-use crate::protect::Unborn;
+use crate::protect::MustNotExist;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +11,7 @@ const MOST_LINKS: usize = 40;
 
 /// A path, followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct FollowedPath {
     /// Where it ends, or what of it is there. Without links.
     pub(crate) end: PathBuf,
     /// What is not there. From the end on, so nothing if all is.
@@ -21,7 +21,7 @@ pub(crate) struct Way {
     passed: Vec<PathBuf>,
 }
 
-impl Way {
+impl FollowedPath {
     /// The way that an absolute path goes now.
     pub(crate) fn of(path: &Path, files: &dyn Files) -> Self {
         if files.real(path).is_some_and(|real| real == path) {
@@ -81,8 +81,8 @@ impl Way {
     }
 
     /// What must neither come nor go, so that the path leads where it does: links, and what is missing.
-    pub(crate) fn kept(&self, origin: &str) -> Vec<Unborn> {
-        let kept = |directory: &Path, path: PathBuf| Unborn {
+    pub(crate) fn kept(&self, origin: &str) -> Vec<MustNotExist> {
+        let kept = |directory: &Path, path: PathBuf| MustNotExist {
             directory: directory.to_owned(),
             path,
             origin: origin.to_owned(),
@@ -104,7 +104,7 @@ impl Way {
     fn without(mut self, name: &OsString, steps: &Steps) -> Self {
         self.missing.push(name);
         if steps.only_go_down() {
-            self.missing.extend(steps.left.iter().rev().filter_map(Step::name));
+            self.missing.extend(steps.left.iter().rev().filter_map(PathStep::name));
         }
         self
     }
@@ -112,15 +112,15 @@ impl Way {
 
 /// What is left of a path, the next step last.
 struct Steps {
-    left: Vec<Step>,
+    left: Vec<PathStep>,
 }
 
-enum Step {
+enum PathStep {
     Down(OsString),
     Up,
 }
 
-impl Step {
+impl PathStep {
     fn name(&self) -> Option<&OsString> {
         match self {
             Self::Down(name) => Some(name),
@@ -138,14 +138,14 @@ impl Steps {
 
     fn first_go(&mut self, path: &Path) {
         let step = |component| match component {
-            Component::Normal(name) => Some(Step::Down(name.to_owned())),
-            Component::ParentDir => Some(Step::Up),
+            Component::Normal(name) => Some(PathStep::Down(name.to_owned())),
+            Component::ParentDir => Some(PathStep::Up),
             Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
         };
         self.left.extend(path.components().rev().filter_map(step));
     }
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<PathStep> {
         self.left.pop()
     }
 
@@ -164,7 +164,7 @@ mod tests {
     use crate::plan::tests::Tree;
 
     fn check(path: &str, lines: &[&str], (end, missing): (&str, &str), links: &[&str]) {
-        let way = Way::of(Path::new(path), &Tree::of(lines));
+        let way = FollowedPath::of(Path::new(path), &Tree::of(lines));
         assert_eq!((way.end.to_str(), way.missing.to_str()), (Some(end), Some(missing)), "{path}");
         assert_eq!(way.passed, links.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
     }
@@ -174,7 +174,7 @@ mod tests {
         let tree = Tree::of(&["/w/a/", "/w/file", "/w/link -> a", "/w/nowhere -> gone"]);
         for name in ["a", "file", "link", "nowhere", "missing"] {
             let directory = Path::new("/w");
-            assert_eq!(Way::to(name, directory, &tree), Way::of(&directory.join(name), &tree), "{name}");
+            assert_eq!(FollowedPath::to(name, directory, &tree), FollowedPath::of(&directory.join(name), &tree), "{name}");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
         check("/w/a/c/../b", &lines, ("/w/a", "c"), &[]);
         check("/w/nowhere/x", &lines, ("/w", "gone/for/good/x"), &["/w/nowhere"]);
         check("/", &lines, ("/", ""), &[]);
-        let round = Way::of(Path::new("/w/round"), &Tree::of(&lines));
+        let round = FollowedPath::of(Path::new("/w/round"), &Tree::of(&lines));
         assert!(!round.leads_somewhere() && round.passed.len() == MOST_LINKS);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn fit(items: Vec<OutputItem>, most_tokens: u64) -> Vec<OutputItem> {
 fn cut(items: Vec<OutputItem>, bytes: usize, most_bytes: usize) -> Vec<OutputItem> {
     let head_end = most_bytes / 2;
     let tail_start = bytes - (most_bytes - head_end);
-    let mut kept = Kept { items: Vec::new(), left_out: 0, marker: None };
+    let mut kept = KeptItems { items: Vec::new(), left_out: 0, marker: None };
     let mut position = 0;
     for item in items {
         let length = text_bytes(&item);
@@ -27,14 +27,14 @@ fn cut(items: Vec<OutputItem>, bytes: usize, most_bytes: usize) -> Vec<OutputIte
     kept.finish()
 }
 
-struct Kept {
+struct KeptItems {
     items: Vec<OutputItem>,
     left_out: usize,
     /// Where the remark stands that something is left out.
     marker: Option<usize>,
 }
 
-impl Kept {
+impl KeptItems {
     /// Keeps of an item what lies before `head` and from `tail` on, both counted from its beginning.
     fn add(&mut self, item: OutputItem, head: usize, tail: usize) {
         let OutputItem::Text(text) = item else { return self.items.push(item) };

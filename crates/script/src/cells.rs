@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::outcome::{CellId, Outcome, Status};
 use crate::pragma;
 use crate::process::CellSpawner;
-use crate::request::{Patience, Wait};
+use crate::request::{WaitBudget, Wait};
 use crate::storage::Storage;
 
 /// The limits of cells.
@@ -57,7 +57,7 @@ struct Book {
 
 /// Why there is no cell to be had.
 #[derive(Debug, thiserror::Error)]
-enum Refusal {
+enum CellRefused {
     #[error("the script has {bytes} bytes; at most {most} are run")]
     TooLong { bytes: usize, most: usize },
     #[error(
@@ -151,7 +151,7 @@ impl Cells {
     }
 
     /// Tells of a cell when there is something worth telling, and forgets it when that was its end.
-    async fn attend(&self, cell: &Arc<Cell>, patience: Patience) -> Outcome {
+    async fn attend(&self, cell: &Arc<Cell>, patience: WaitBudget) -> Outcome {
         let began = Instant::now();
         cell.worth_telling(patience.time).await;
         let outcome = cell.tell(began, patience.tokens);
@@ -161,14 +161,14 @@ impl Cells {
         outcome
     }
 
-    fn start(&self, source: &str, host: Arc<dyn Host>) -> Result<Arc<Cell>, Refusal> {
+    fn start(&self, source: &str, host: Arc<dyn Host>) -> Result<Arc<Cell>, CellRefused> {
         let (bytes, most) = (source.len(), self.options.most_source);
         if bytes > most {
-            return Err(Refusal::TooLong { bytes, most });
+            return Err(CellRefused::TooLong { bytes, most });
         }
         let strays = Arc::strong_count(&self.threads) - 1;
         if strays >= 2 * self.options.most_cells.max(1) {
-            return Err(Refusal::Clogged { threads: strays });
+            return Err(CellRefused::Clogged { threads: strays });
         }
         let mut book = self.book();
         book.make_room(self.options.most_cells)?;
@@ -180,7 +180,7 @@ impl Cells {
             token: &self.threads,
             spawner: self.spawner.as_ref(),
         };
-        let cell = Arc::new(Cell::start(CellId(book.last + 1), start).map_err(Refusal::NoThread)?);
+        let cell = Arc::new(Cell::start(CellId(book.last + 1), start).map_err(CellRefused::NoThread)?);
         book.last += 1;
         book.cells.insert(cell.id(), Arc::clone(&cell));
         Ok(cell)
@@ -220,13 +220,13 @@ impl Drop for Unknown<'_> {
 
 impl Book {
     /// Forgets the oldest cell that is over, if there are too many.
-    fn make_room(&mut self, most: usize) -> Result<(), Refusal> {
+    fn make_room(&mut self, most: usize) -> Result<(), CellRefused> {
         if self.cells.len() < most {
             return Ok(());
         }
         let over = self.cells.values().find(|cell| cell.is_over()).map(|cell| cell.id());
         let running = || self.running().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let over = over.ok_or_else(|| Refusal::TooMany { most, running: running() })?;
+        let over = over.ok_or_else(|| CellRefused::TooMany { most, running: running() })?;
         self.cells.remove(&over);
         Ok(())
     }

@@ -23,7 +23,7 @@ use rquickjs::context::intrinsic;
 use rquickjs::{Context, Runtime};
 
 pub(crate) use self::calls::{CallNumber, Calls};
-use self::life::Life;
+use self::life::RunningScript;
 use self::meter::{Meter, Stop};
 use self::rejections::Rejections;
 use crate::cells::Options;
@@ -52,7 +52,7 @@ pub(crate) enum Message {
 }
 
 /// How a cell ended, and why if not well.
-pub(crate) struct Verdict {
+pub(crate) struct CellEnd {
     pub(crate) end: End,
     pub(crate) reason: Option<String>,
 }
@@ -83,23 +83,23 @@ pub(crate) fn stack_bytes(options: &Options) -> usize {
 }
 
 /// Runs a cell to its end. Never panics.
-pub(crate) fn run(work: Work, outside: Rc<dyn Outside>) -> Verdict {
+pub(crate) fn run(work: Work, outside: Rc<dyn Outside>) -> CellEnd {
     let verdict = catch_unwind(AssertUnwindSafe(|| execute(work, outside)));
-    verdict.unwrap_or_else(|_| Verdict::failed("the engine broke down; nothing more is known"))
+    verdict.unwrap_or_else(|_| CellEnd::failed("the engine broke down; nothing more is known"))
 }
 
 /// Sets up an engine, lives in it, and frees it.
-fn execute(work: Work, outside: Rc<dyn Outside>) -> Verdict {
+fn execute(work: Work, outside: Rc<dyn Outside>) -> CellEnd {
     let meter = Rc::new(Meter::start(work.options.time_limit, Arc::clone(&work.stop)));
     let rejections = Rejections::default();
     let options = work.options.clone();
     let verdict = engine(&options, &meter, &rejections).and_then(|(runtime, context)| {
-        let verdict = Life::begin((&runtime, &context), work, outside, Rc::clone(&meter))
+        let verdict = RunningScript::begin((&runtime, &context), work, outside, Rc::clone(&meter))
             .map(|life| life.live(&rejections));
         rejections.clear();
         verdict
     });
-    let verdict = verdict.unwrap_or_else(|_| Verdict::out_of_memory(&options));
+    let verdict = verdict.unwrap_or_else(|_| CellEnd::out_of_memory(&options));
     verdict.unless_stopped(&meter, &options)
 }
 
@@ -125,7 +125,7 @@ fn engine(
     Ok((runtime, context))
 }
 
-impl Verdict {
+impl CellEnd {
     fn completed() -> Self {
         Self { end: End::Completed, reason: None }
     }

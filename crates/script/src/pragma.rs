@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::request::Patience;
+use crate::request::WaitBudget;
 
 const MARK: &str = "@exec:";
 
@@ -27,14 +27,14 @@ struct Words {
 }
 
 /// What the first line asks for, or the usual where it is no pragma.
-pub(crate) fn read(source: &str) -> Result<Patience, BadPragma> {
+pub(crate) fn read(source: &str) -> Result<WaitBudget, BadPragma> {
     let (first, rest) = source.split_once('\n').unwrap_or((source, ""));
-    let Some(words) = words_of(first) else { return Ok(Patience::new(None, None)) };
+    let Some(words) = words_of(first) else { return Ok(WaitBudget::new(None, None)) };
     let words = parse(words.trim())?;
     if rest.trim().is_empty() {
         return Err(BadPragma::NothingElse);
     }
-    Ok(Patience::new(words.yield_time_ms, words.max_output_tokens))
+    Ok(WaitBudget::new(words.yield_time_ms, words.max_output_tokens))
 }
 
 /// What follows the mark, if the line is a comment that begins with it.
@@ -56,7 +56,7 @@ mod tests {
     fn check(source: &str, expected: Result<(Option<u64>, Option<u64>), &str>) {
         match (read(source), expected) {
             (Ok(patience), Ok((time, tokens))) => {
-                assert_eq!(patience, Patience::new(time, tokens), "{source}");
+                assert_eq!(patience, WaitBudget::new(time, tokens), "{source}");
             }
             (Err(fault), Err(part)) => assert!(fault.to_string().contains(part), "{source}: {fault}"),
             (result, expected) => panic!("{source}: {result:?}, not {expected:?}"),

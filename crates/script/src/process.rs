@@ -18,7 +18,7 @@ pub use self::helper::run_cell;
 
 use self::frame::{FromHelper, Reply, ToHelper, read_frame, write_frame};
 use crate::cells::Options;
-use crate::engine::{self, Calls, Message, Verdict};
+use crate::engine::{self, Calls, Message, CellEnd};
 use crate::host::Host;
 use crate::outcome::OutputItem;
 use crate::outside::{Direct, Outside};
@@ -74,10 +74,10 @@ pub(crate) struct Apart {
 }
 
 /// Runs a cell to its end in another process.
-pub(crate) fn run(apart: Apart) -> Verdict {
+pub(crate) fn run(apart: Apart) -> CellEnd {
     let (stream, process) = match apart.spawner.spawn() {
         Ok(spawned) => spawned,
-        Err(error) => return Verdict::failed(format!("no process can be had for the script: {error}")),
+        Err(error) => return CellEnd::failed(format!("no process can be had for the script: {error}")),
     };
     *apart.slot.lock() = Some(Arc::clone(&process));
     let slot = Arc::clone(&apart.slot);
@@ -88,20 +88,20 @@ pub(crate) fn run(apart: Apart) -> Verdict {
     drop(slot.lock().take());
     match verdict {
         Ok(verdict) => verdict,
-        Err(_) if stopped.load(Ordering::Relaxed) => Verdict { end: End::Terminated, reason: None },
+        Err(_) if stopped.load(Ordering::Relaxed) => CellEnd { end: End::Terminated, reason: None },
         Err(_) => {
-            Verdict::failed("the process of the script ended before the script did; nothing more is known")
+            CellEnd::failed("the process of the script ended before the script did; nothing more is known")
         }
     }
 }
 
-fn converse(apart: Apart, stream: &UnixStream) -> io::Result<Verdict> {
+fn converse(apart: Apart, stream: &UnixStream) -> io::Result<CellEnd> {
     let Apart { source, options, host, storage, transcript, stop, messages, inbox, runtime, .. } = apart;
     let calls = Calls::new(Arc::clone(&host), runtime, messages.clone(), options.most_pending_calls);
     let largest = 8 * options.memory_limit + (1 << 20);
     let writer = Arc::new(Mutex::new(stream.try_clone()?));
     let start = ToHelper::start(source, &options, calls.tools());
-    let desk = Desk {
+    let desk = HelperServer {
         outside: Direct { host, calls: RefCell::new(calls), storage, transcript },
         writer: Arc::clone(&writer),
         notices: 0,
@@ -143,13 +143,13 @@ fn send(writer: &Mutex<UnixStream>, message: &ToHelper) -> io::Result<()> {
 }
 
 /// Does what the process asks for.
-struct Desk {
+struct HelperServer {
     outside: Direct,
     writer: Arc<Mutex<UnixStream>>,
     notices: u32,
 }
 
-impl Desk {
+impl HelperServer {
     fn send(&self, message: &ToHelper) -> io::Result<()> {
         send(&self.writer, message)
     }
@@ -159,10 +159,10 @@ impl Desk {
     }
 
     /// Until the process says how the script ended.
-    fn serve(mut self, mut stream: &UnixStream, largest: usize) -> io::Result<Verdict> {
+    fn serve(mut self, mut stream: &UnixStream, largest: usize) -> io::Result<CellEnd> {
         loop {
             match read_frame(&mut stream, largest)? {
-                FromHelper::End { end, reason } => return Ok(Verdict { end, reason }),
+                FromHelper::End { end, reason } => return Ok(CellEnd { end, reason }),
                 FromHelper::Begun => self.outside.transcript.begin(),
                 FromHelper::Text(text) => self.say(OutputItem::Text(text))?,
                 FromHelper::Image(url) => {

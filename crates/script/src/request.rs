@@ -40,19 +40,19 @@ impl Wait {
     }
 
     /// How long to wait.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::new(self.yield_time_ms, self.max_tokens)
+    pub(crate) fn patience(&self) -> WaitBudget {
+        WaitBudget::new(self.yield_time_ms, self.max_tokens)
     }
 }
 
 /// How long a call waits for a cell, and how much it then tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience {
+pub(crate) struct WaitBudget {
     pub(crate) time: Duration,
     pub(crate) tokens: u64,
 }
 
-impl Patience {
+impl WaitBudget {
     const USUAL_MILLISECONDS: u64 = 10_000;
     const MOST_MILLISECONDS: u64 = 300_000;
     const USUAL_TOKENS: u64 = 10_000;

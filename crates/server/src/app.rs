@@ -27,7 +27,7 @@ use windlass_engine::Engine;
 use windlass_engine::sandbox::Policy;
 
 use self::connection::{AfterLoss, Connection};
-use self::lobby::Lobby;
+use self::lobby::ResumableClients;
 use crate::jsonrpc::connection::Source;
 use crate::jsonrpc::listen::{Listener, serve_streams};
 use crate::jsonrpc::peer::Sink;
@@ -57,7 +57,7 @@ pub struct AppServer {
 struct Shared {
     engine: Engine,
     options: AppOptions,
-    lobby: Arc<Lobby>,
+    lobby: Arc<ResumableClients>,
 }
 
 impl AppServer {
@@ -106,7 +106,7 @@ impl AppServer {
         &self.shared.engine
     }
 
-    fn lobby(&self) -> &Arc<Lobby> {
+    fn lobby(&self) -> &Arc<ResumableClients> {
         &self.shared.lobby
     }
 

@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::OnceCell;
-use windlass_engine::peer::{self, Confinement, Holder};
+use windlass_engine::peer::{self, PeerConfinement, Holder};
 
 use crate::gate::Access;
 use crate::unread::network::{self, Owned};
@@ -64,9 +64,9 @@ pub(crate) async fn accept(listener: &UnixListener) -> std::io::Result<UnixStrea
 /// Whether a caller over a unix socket is served.
 fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
     match peer::of_unix_socket(stream.as_fd()) {
-        Confinement::NoMore => Ok(()),
-        Confinement::More => Err(Denied::Confined),
-        Confinement::Unknown => Err(Denied::Unidentified),
+        PeerConfinement::NoMore => Ok(()),
+        PeerConfinement::More => Err(Denied::Confined),
+        PeerConfinement::Unknown => Err(Denied::Unidentified),
     }
 }
 
@@ -75,12 +75,12 @@ fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
 /// addresses for as long as the server holds it, so the process cannot be taken for another one in between.
 #[derive(Debug)]
 pub(crate) struct Caller {
-    found: Found,
+    found: CallerAddress,
     judged: OnceCell<Result<(), Denied>>,
 }
 
 #[derive(Debug)]
-enum Found {
+enum CallerAddress {
     /// By its credentials, which come with the connection.
     Local(Result<(), Denied>),
     /// Only the addresses of the connection are known: ours and theirs.
@@ -89,13 +89,13 @@ enum Found {
 
 impl Caller {
     pub(crate) fn local(stream: &UnixStream) -> Self {
-        Self { found: Found::Local(judge_local(stream)), judged: OnceCell::new() }
+        Self { found: CallerAddress::Local(judge_local(stream)), judged: OnceCell::new() }
     }
 
     pub(crate) fn tcp(stream: &TcpStream) -> Self {
         let found = match (stream.local_addr(), stream.peer_addr()) {
-            (Ok(ours), Ok(theirs)) => Found::Tcp(ours, theirs),
-            _ => Found::Local(Err(Denied::Unidentified)),
+            (Ok(ours), Ok(theirs)) => CallerAddress::Tcp(ours, theirs),
+            _ => CallerAddress::Local(Err(Denied::Unidentified)),
         };
         Self { found, judged: OnceCell::new() }
     }
@@ -109,8 +109,8 @@ impl Caller {
     pub(crate) async fn judge(&self, access: &Access) -> Result<(), Denied> {
         let look = || async {
             match self.found {
-                Found::Local(judged) => judged,
-                Found::Tcp(ours, theirs) => judge_tcp(ours, theirs, access).await,
+                CallerAddress::Local(judged) => judged,
+                CallerAddress::Tcp(ours, theirs) => judge_tcp(ours, theirs, access).await,
             }
         };
         *self.judged.get_or_init(look).await

@@ -37,7 +37,7 @@ use windlass_protocol::app::{
 
 pub use self::endpoint::{Encryption, Endpoint, NoEndpoint};
 pub use self::error::ClientError;
-pub use self::output::{Output, Piece};
+pub use self::output::{Output, ClientPiece};
 pub use self::process::{Exit, Io, Process, Start};
 pub use self::queue::Slowness;
 pub use windlass_protocol::app as shapes;
@@ -45,7 +45,7 @@ pub use windlass_protocol::app as shapes;
 use self::endpoint::Wires;
 use self::link::{AfterLoss, Link};
 use self::queue::{Fate, LastOf, Queue};
-use self::routes::{Routes, Wanted};
+use self::routes::{Routes, OutputInterest};
 use crate::gate::Token;
 
 /// How a client introduces itself.
@@ -341,7 +341,7 @@ impl Client {
 
     /// Somebody follows a session no more.
     fn leave(&self, session: u64, queue: &Arc<Queue>) {
-        if self.shared.routes.remove_session(session, queue) == Wanted::ByNobody {
+        if self.shared.routes.remove_session(session, queue) == OutputInterest::ByNobody {
             let target = SessionTarget { session_id: Some(session), ..SessionTarget::default() };
             let params = SessionUnsubscribeParams { target };
             self.shared.current().link.ask(Method::SessionUnsubscribe.name(), &params);

@@ -4,7 +4,7 @@
 use windlass_protocol::envelope::{self, Message, Salvaged};
 
 use crate::jsonrpc::websocket::Sender;
-use crate::jsonrpc::websocket::assembler::{Assembler, Event};
+use crate::jsonrpc::websocket::assembler::{Assembler, FrameEvent};
 use crate::mcp::repair::without_lone_surrogates;
 
 /// Small, so that short inputs get beyond it.
@@ -28,7 +28,7 @@ fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<R
         loop {
             match assembler.next() {
                 Ok(None) => break,
-                Ok(Some(Event::Message)) => {
+                Ok(Some(FrameEvent::Message)) => {
                     let message = assembler.take_message();
                     assert!(message.len() <= LIMIT);
                     all.push(Ok(message));

@@ -190,7 +190,7 @@ pub struct Gate {
 
 /// From where a server may be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum ServerReach {
     /// From this machine, by callers that show a token.
     Loopback,
     /// From this machine, with or without a token.
@@ -201,7 +201,7 @@ pub enum Reach {
     PlaintextNetwork,
 }
 
-impl Reach {
+impl ServerReach {
     /// Whether other machines may reach the server.
     pub(crate) fn is_remote(self) -> bool {
         matches!(self, Self::Network | Self::PlaintextNetwork)
@@ -214,7 +214,7 @@ pub struct Perimeter {
     /// The callers that are let in.
     pub gate: Gate,
     /// From where it may be reached.
-    pub reach: Reach,
+    pub reach: ServerReach,
     /// How connections are encrypted.
     pub tls: Option<ServerTls>,
     /// Takes a line about each caller that was refused for what it is.

@@ -10,6 +10,6 @@ pub(crate) mod peer;
 pub(crate) mod place;
 pub(crate) mod websocket;
 
-pub(crate) use self::connection::{Dialect, Inbox, Next, serve};
+pub(crate) use self::connection::{MessageHandler, Inbox, Next, serve};
 pub(crate) use self::listen::Via;
 pub(crate) use self::peer::{Framing, Peer, Stamping};

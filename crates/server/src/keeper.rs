@@ -206,12 +206,12 @@ impl Meeting {
     }
 
     /// Opens a door under a name of its own.
-    pub fn open(&self, name: &str) -> io::Result<Door> {
+    pub fn open(&self, name: &str) -> io::Result<ShimSocket> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let directory = std::fs::File::open(&self.directory)?;
         let listener = UnixListener::bind(short(&directory, name))?;
-        Ok(Door { listener, path: self.directory.join(name) })
+        Ok(ShimSocket { listener, path: self.directory.join(name) })
     }
 }
 
@@ -318,12 +318,12 @@ fn short(directory: &std::fs::File, name: &str) -> PathBuf {
 
 /// Where a keeper is called. Gone with its owner.
 #[derive(Debug)]
-pub struct Door {
+pub struct ShimSocket {
     listener: UnixListener,
     path: PathBuf,
 }
 
-impl Door {
+impl ShimSocket {
     /// From now on this is where that session is reached.
     pub fn rename(&mut self, session: u64) -> io::Result<()> {
         let path = self.path.with_file_name(format!("{session}.sock"));
@@ -363,7 +363,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ShimSocket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }

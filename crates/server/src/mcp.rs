@@ -12,7 +12,7 @@ pub(crate) mod repair;
 mod stdio;
 mod wire;
 
-pub use crate::gate::{Access, Reach, ServerTls, Token, TokenError};
+pub use crate::gate::{Access, ServerReach, ServerTls, Token, TokenError};
 pub use rmcp::ServerHandler as Handler;
 
 pub use self::handler::Windlass;

@@ -44,13 +44,13 @@ pub(crate) fn watch(fd: OwnedFd, interest: Interest) -> Result<AsyncFd<OwnedFd>,
 
 /// Our end of such a socket, to be written.
 #[derive(Debug)]
-pub(crate) struct Nudged {
+pub(crate) struct WakeSocket {
     sink: OwnedWriteHalf,
     /// When it is tried again, while it is full.
     again: Option<Pin<Box<Sleep>>>,
 }
 
-impl Nudged {
+impl WakeSocket {
     pub(crate) fn new(sink: OwnedWriteHalf) -> Self {
         Self { sink, again: None }
     }
@@ -80,7 +80,7 @@ impl Nudged {
     }
 }
 
-impl AsyncWrite for Nudged {
+impl AsyncWrite for WakeSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.sink).poll_write(cx, bytes);
         self.after(cx, bytes, written)
@@ -116,10 +116,10 @@ mod tests {
 
     use super::*;
 
-    fn pair() -> (Nudged, UnixStream) {
+    fn pair() -> (WakeSocket, UnixStream) {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let (_, sink) = ours.into_split();
-        (Nudged::new(sink), theirs)
+        (WakeSocket::new(sink), theirs)
     }
 
     /// More than a socket holds.

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use crate::keys::{ROOT, Reach, Shape, Table};
+use crate::keys::{ROOT, ProjectReach, Shape, Table};
 use crate::layers::Note;
-use crate::tree::{Layer, Leaf, Tree, Value, dotted};
+use crate::tree::{Layer, TreeValue, Tree, Value, dotted};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaker {
+pub(crate) enum ConfigAuthor {
     /// A project, in a directory that the user trusts by name.
     Project,
     /// A directory of a trusted project that the user did not name. It says what a project may say, and names no programs.
@@ -27,7 +27,7 @@ pub(crate) struct Bounds<'b> {
 }
 
 /// A tree without what its speaker may not say.
-pub(crate) fn confine(said: &Tree, speaker: Speaker, bounds: Bounds<'_>) -> (Tree, Vec<Note>) {
+pub(crate) fn confine(said: &Tree, speaker: ConfigAuthor, bounds: Bounds<'_>) -> (Tree, Vec<Note>) {
     let (mut kept, mut notes) = (Tree::default(), Vec::new());
     for (path, leaf) in said.leaves() {
         let judge = Judge { speaker, base: bounds.base, root: bounds.root, path: &path, leaf };
@@ -41,46 +41,46 @@ pub(crate) fn confine(said: &Tree, speaker: Speaker, bounds: Bounds<'_>) -> (Tre
 }
 
 struct Judge<'j> {
-    speaker: Speaker,
+    speaker: ConfigAuthor,
     base: &'j Tree,
     root: &'j Path,
     path: &'j [String],
-    leaf: &'j Leaf,
+    leaf: &'j TreeValue,
 }
 
 impl Judge<'_> {
-    fn reach(&self) -> Reach {
-        reach(&ROOT, self.path).unwrap_or(Reach::Users)
+    fn reach(&self) -> ProjectReach {
+        reach(&ROOT, self.path).unwrap_or(ProjectReach::Users)
     }
 
     fn allows(&self) -> bool {
         let users = self.base.find(self.path).map(|leaf| &leaf.value);
         match (self.reach(), &self.leaf.value, users) {
-            (Reach::Free, ..) => true,
-            (Reach::Users | Reach::Unclaimed | Reach::Within, ..) if self.speaker == Speaker::Role => true,
-            (Reach::Users, ..) => false,
-            _ if self.speaker == Speaker::Folder && self.is_about_a_new_server() => false,
-            (Reach::Unclaimed, ..) if self.speaker == Speaker::Folder => false,
-            (Reach::Unclaimed, ..) => !self.is_claimed(),
+            (ProjectReach::Free, ..) => true,
+            (ProjectReach::Users | ProjectReach::Unclaimed | ProjectReach::Within, ..) if self.speaker == ConfigAuthor::Role => true,
+            (ProjectReach::Users, ..) => false,
+            _ if self.speaker == ConfigAuthor::Folder && self.is_about_a_new_server() => false,
+            (ProjectReach::Unclaimed, ..) if self.speaker == ConfigAuthor::Folder => false,
+            (ProjectReach::Unclaimed, ..) => !self.is_claimed(),
             (_, value, Some(users)) if value == users => true,
-            (Reach::Stricter(words), Value::Text(new), Some(Value::Text(old))) => {
+            (ProjectReach::Stricter(words), Value::Text(new), Some(Value::Text(old))) => {
                 let place = |word: &str| words.iter().position(|known| *known == word);
                 place(new) <= place(old)
             }
-            (Reach::Approval, Value::Text(new), Some(Value::Text(old))) => {
+            (ProjectReach::Approval, Value::Text(new), Some(Value::Text(old))) => {
                 new == "untrusted" || (new == "never" && old == "on-request")
             }
-            (Reach::OnlyTrue, Value::Flag(flag), _) => *flag,
-            (Reach::OnlyFalse, Value::Flag(flag), users) => {
+            (ProjectReach::OnlyTrue, Value::Flag(flag), _) => *flag,
+            (ProjectReach::OnlyFalse, Value::Flag(flag), users) => {
                 !*flag || (users.is_none() && self.is_own_server())
             }
-            (Reach::AtMost, Value::Whole(new), Some(Value::Whole(old))) => new <= old,
-            (Reach::Fewer, Value::Texts(new), users) => is_fewer(new, users),
-            (Reach::More, Value::Texts(new), Some(Value::Texts(old))) => {
+            (ProjectReach::AtMost, Value::Whole(new), Some(Value::Whole(old))) => new <= old,
+            (ProjectReach::Fewer, Value::Texts(new), users) => is_fewer(new, users),
+            (ProjectReach::More, Value::Texts(new), Some(Value::Texts(old))) => {
                 old.iter().all(|one| new.contains(one))
             }
-            (Reach::More, _, None) => true,
-            (Reach::Within, Value::Text(place), _) => is_within(Path::new(place), self.root),
+            (ProjectReach::More, _, None) => true,
+            (ProjectReach::Within, Value::Text(place), _) => is_within(Path::new(place), self.root),
             _ => false,
         }
     }
@@ -115,13 +115,13 @@ impl Judge<'_> {
         let origin = &self.leaf.origin;
         let is_server = self.path.first().is_some_and(|table| table == "mcp_servers");
         let reason = match self.reach() {
-            Reach::Users => "only you can set it, in your own file or with -c".to_owned(),
-            _ if self.speaker == Speaker::Folder && is_server => {
+            ProjectReach::Users => "only you can set it, in your own file or with -c".to_owned(),
+            _ if self.speaker == ConfigAuthor::Folder && is_server => {
                 "you trust the project, but not this folder of it, so it cannot bring programs".to_owned()
             }
-            Reach::Unclaimed => "you have configured this server yourself".to_owned(),
-            Reach::Within => "it leads out of the project".to_owned(),
-            reach if self.speaker == Speaker::Role => {
+            ProjectReach::Unclaimed => "you have configured this server yourself".to_owned(),
+            ProjectReach::Within => "it leads out of the project".to_owned(),
+            reach if self.speaker == ConfigAuthor::Role => {
                 format!("a sub-agent is confined as its parent is, or more: here {}", reach.words())
             }
             reach => format!("a project's file may say {}", reach.words()),
@@ -147,7 +147,7 @@ fn is_within(place: &Path, root: &Path) -> bool {
 
 /// What a project may say about the value at the end of a path. The strictest word on the way holds for whole tables that
 /// are the user's.
-fn reach(table: &Table, path: &[String]) -> Option<Reach> {
+fn reach(table: &Table, path: &[String]) -> Option<ProjectReach> {
     let (name, rest) = path.split_first()?;
     let (shape, own) = match table.key(name) {
         Some(key) => (key.shape, key.reach),

@@ -13,7 +13,7 @@ pub(crate) struct Key {
     /// Other names that it is known under.
     pub(crate) also: &'static [&'static str],
     pub(crate) shape: Shape,
-    pub(crate) reach: Reach,
+    pub(crate) reach: ProjectReach,
     pub(crate) about: &'static str,
 }
 
@@ -56,12 +56,12 @@ pub(crate) struct Others {
     /// How such a name is written in documents.
     pub(crate) placeholder: &'static str,
     pub(crate) shape: Shape,
-    pub(crate) reach: Reach,
+    pub(crate) reach: ProjectReach,
 }
 
 /// What a project's file may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum ProjectReach {
     /// Anything.
     Free,
     /// Nothing: it is for the user to say.
@@ -170,7 +170,7 @@ impl Shape {
     }
 }
 
-impl Reach {
+impl ProjectReach {
     /// What a project's file may say, for people.
     pub(crate) fn words(self) -> &'static str {
         match self {

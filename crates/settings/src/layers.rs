@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use files::Files;
 
 use crate::fault::{Fault, Faults, Problem};
-use crate::guard::{self, Bounds, Speaker};
+use crate::guard::{self, Bounds, ConfigAuthor};
 use crate::keys::ROOT;
 use crate::override_words;
 use crate::places::Places;
 use crate::project::{Project, Trust};
 use crate::reading::{Source, read};
 use crate::settings::{Settings, build};
-use crate::tree::{Layer, Leaf, Origin, Tree, Value, dotted};
+use crate::tree::{Layer, TreeValue, ValueOrigin, Tree, Value, dotted};
 
 /// What is asked for on a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct Stated {
     /// The value.
     pub value: Value,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
     /// Whether it is not for showing: it is, or may be, a secret.
     pub secret: bool,
 }
@@ -123,7 +123,7 @@ impl Loaded {
     }
 
     /// Where a value came from, by its dotted key.
-    pub fn origin(&self, key: &str) -> Option<Origin> {
+    pub fn origin(&self, key: &str) -> Option<ValueOrigin> {
         let leaves = self.tree.leaves().into_iter();
         leaves.filter(|(path, _)| dotted(path) == key).map(|(_, leaf)| leaf.origin.clone()).next()
     }
@@ -163,13 +163,13 @@ impl Loaded {
         let layer = files.required(file, &Layer::Role(name.to_owned()), "this role's configuration file");
         let origin = self.origin(&dotted(&["agents".into(), name.into(), "config_file".into()]));
         let speaker = match origin {
-            Some(Origin { layer: Layer::Project, file: Some(file), .. })
+            Some(ValueOrigin { layer: Layer::Project, file: Some(file), .. })
                 if self.project.may_name_programs(&file) =>
             {
-                Speaker::Project
+                ConfigAuthor::Project
             }
-            Some(Origin { layer: Layer::Project, .. }) => Speaker::Folder,
-            _ => Speaker::Role,
+            Some(ValueOrigin { layer: Layer::Project, .. }) => ConfigAuthor::Folder,
+            _ => ConfigAuthor::Role,
         };
         let (layer, notes) =
             guard::confine(&layer, speaker, Bounds { base: &self.tree, root: &self.project.root });
@@ -180,7 +180,7 @@ impl Loaded {
     }
 }
 
-fn stated(path: &[String], leaf: &Leaf) -> Stated {
+fn stated(path: &[String], leaf: &TreeValue) -> Stated {
     Stated { key: dotted(path), value: leaf.value.clone(), origin: leaf.origin.clone(), secret: false }
 }
 

@@ -40,6 +40,6 @@ pub use settings::{
     Agents, EnvironmentPolicy, History, McpServer, McpTransport, NetworkAccess, Prices, Provider, Role,
     Settings, Tools, WorkspaceWrite,
 };
-pub use tree::{Layer, Origin, Value};
+pub use tree::{Layer, ValueOrigin, Value};
 pub use trust::{TrustError, trust};
 pub use withheld::withheld;

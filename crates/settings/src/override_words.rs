@@ -6,13 +6,13 @@ use toml_edit::{DocumentMut, Item, Key as WrittenKey, Table as WrittenTable, val
 
 use crate::fault::{Fault, Problem};
 use crate::keys::ROOT;
-use crate::reading::{Reading, Source, read};
+use crate::reading::{ParsedConfig, Source, read};
 use crate::tree::{Layer, Tree};
 
 /// The layer of all overrides; a later one wins.
-pub(crate) fn layer(overrides: &[String], cwd: &Path, home: Option<&Path>) -> Reading {
+pub(crate) fn layer(overrides: &[String], cwd: &Path, home: Option<&Path>) -> ParsedConfig {
     let source = Source { layer: Layer::CommandLine, file: None, folder: cwd, home };
-    let mut all = Reading::default();
+    let mut all = ParsedConfig::default();
     for written in overrides {
         match one(written, &source) {
             Ok(tree) => all.tree.overlay(tree),
@@ -45,7 +45,7 @@ fn one(written: &str, source: &Source<'_>) -> Result<Tree, Vec<Fault>> {
     if bare.faults.is_empty() { Ok(bare.tree) } else { outcome(reading) }
 }
 
-fn outcome(reading: Reading) -> Result<Tree, Vec<Fault>> {
+fn outcome(reading: ParsedConfig) -> Result<Tree, Vec<Fault>> {
     if reading.faults.is_empty() { Ok(reading.tree) } else { Err(reading.faults) }
 }
 

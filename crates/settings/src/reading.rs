@@ -9,7 +9,7 @@ use toml_edit::{Document, Item, Key as WrittenKey, TableLike, Value as Written};
 use crate::closest::closest;
 use crate::fault::{Fault, Problem};
 use crate::keys::{Shape, Table};
-use crate::tree::{Layer, Leaf, Node, Origin, Tree, Value, dotted};
+use crate::tree::{Layer, TreeValue, Node, ValueOrigin, Tree, Value, dotted};
 
 /// The largest configuration file.
 pub(crate) const LARGEST: usize = 1 << 20;
@@ -27,17 +27,17 @@ pub(crate) struct Source<'s> {
 
 /// What a text holds, and what is wrong with it.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ParsedConfig {
     pub(crate) tree: Tree,
     pub(crate) faults: Vec<Fault>,
 }
 
 /// Holds a text against a table of keys.
-pub(crate) fn read(text: &str, source: &Source<'_>, table: &Table) -> Reading {
+pub(crate) fn read(text: &str, source: &Source<'_>, table: &Table) -> ParsedConfig {
     let mut reader = Reader { text, source, path: Vec::new(), faults: Vec::new() };
     if text.len() > LARGEST {
         reader.fault(None, Problem::Unreadable { reason: format!("it has more than {LARGEST} bytes") });
-        return Reading { tree: Tree::default(), faults: reader.faults };
+        return ParsedConfig { tree: Tree::default(), faults: reader.faults };
     }
     let tree = match Document::parse(text) {
         Ok(document) => reader.table(document.as_table(), table),
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str, source: &Source<'_>, table: &Table) -> Reading {
         }
     };
     reader.faults.truncate(MOST_FAULTS);
-    Reading { tree, faults: reader.faults }
+    ParsedConfig { tree, faults: reader.faults }
 }
 
 struct Reader<'t> {
@@ -102,12 +102,12 @@ impl Reader<'_> {
             return Some(Node::Table(Tree { origin, ..self.table(written, below) }));
         }
         let value = self.value(item, shape, span.clone())?;
-        Some(Node::Leaf(Leaf { value, origin: self.origin(span) }))
+        Some(Node::Leaf(TreeValue { value, origin: self.origin(span) }))
     }
 
-    fn origin(&self, span: Option<Range<usize>>) -> Origin {
+    fn origin(&self, span: Option<Range<usize>>) -> ValueOrigin {
         let file = self.source.file.map(Path::to_owned);
-        Origin { layer: self.source.layer.clone(), file, line: self.line(span) }
+        ValueOrigin { layer: self.source.layer.clone(), file, line: self.line(span) }
     }
 
     fn value(&mut self, item: &Item, shape: Shape, span: Option<Range<usize>>) -> Option<Value> {

@@ -22,7 +22,7 @@ pub enum Value {
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ValueOrigin {
     /// Which layer.
     pub layer: Layer,
     /// The file, if it is one.
@@ -55,14 +55,14 @@ pub enum Layer {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Leaf {
+pub(crate) struct TreeValue {
     pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub(crate) origin: ValueOrigin,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    Leaf(Leaf),
+    Leaf(TreeValue),
     Table(Tree),
 }
 
@@ -71,7 +71,7 @@ pub(crate) enum Node {
 pub(crate) struct Tree {
     pub(crate) nodes: BTreeMap<String, Node>,
     /// Where it begins; nothing for the outermost.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<ValueOrigin>,
 }
 
 /// The way to a value: the names of the tables, and its own.
@@ -96,7 +96,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn leaf(&self, name: &str) -> Option<&Leaf> {
+    pub(crate) fn leaf(&self, name: &str) -> Option<&TreeValue> {
         match self.nodes.get(name) {
             Some(Node::Leaf(leaf)) => Some(leaf),
             _ => None,
@@ -104,7 +104,7 @@ impl Tree {
     }
 
     /// The value at the end of a path.
-    pub(crate) fn find(&self, path: &[String]) -> Option<&Leaf> {
+    pub(crate) fn find(&self, path: &[String]) -> Option<&TreeValue> {
         match path {
             [] => None,
             [name] => self.leaf(name),
@@ -121,7 +121,7 @@ impl Tree {
     }
 
     /// Puts a value at the end of a path; tables that are not there yet begin with it.
-    pub(crate) fn put(&mut self, path: &[String], leaf: Leaf) {
+    pub(crate) fn put(&mut self, path: &[String], leaf: TreeValue) {
         match path {
             [] => {}
             [name] => drop(self.nodes.insert(name.clone(), Node::Leaf(leaf))),
@@ -136,13 +136,13 @@ impl Tree {
     }
 
     /// Every value with the way to it, in the order of the names.
-    pub(crate) fn leaves(&self) -> Vec<(Path, &Leaf)> {
+    pub(crate) fn leaves(&self) -> Vec<(Path, &TreeValue)> {
         let mut found = Vec::new();
         self.collect(&mut Vec::new(), &mut found);
         found
     }
 
-    fn collect<'t>(&'t self, path: &mut Path, found: &mut Vec<(Path, &'t Leaf)>) {
+    fn collect<'t>(&'t self, path: &mut Path, found: &mut Vec<(Path, &'t TreeValue)>) {
         for (name, node) in &self.nodes {
             path.push(name.clone());
             match node {
@@ -201,7 +201,7 @@ impl fmt::Display for Layer {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => write!(f, "{}, {}:{line}", self.layer, file.display()),

@@ -10,10 +10,10 @@ mod layout;
 mod leaf;
 mod nest;
 
-pub use events::{Ear, Events};
+pub use events::{EventFd, Events};
 pub use layout::Hierarchies;
-pub use leaf::Leaf;
-pub use nest::{Nest, NestName, Refusal, Unusable, remove_abandoned};
+pub use leaf::SessionCgroup;
+pub use nest::{RuntimeCgroup, RuntimeCgroupName, UnusedController, Unusable, remove_abandoned};
 
 /// What the kernel can count and limit for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::mark::{Brand, Halves, Mark};
+use crate::mark::{RuntimeTag, Halves, Mark};
 use crate::process::{Pid, Process, parent_of};
 use crate::tree;
 
@@ -32,7 +32,7 @@ const MOST_HELD: usize = 512;
 
 impl Descent {
     /// Takes hold of the descendants of a member that a walk for this brand does not find.
-    pub fn follow(&mut self, member: &Process, brand: Brand) {
+    pub fn follow(&mut self, member: &Process, brand: RuntimeTag) {
         let mut parents = vec![member.pid()];
         while let Some(parent) = parents.pop() {
             for child in children_of(parent) {
@@ -44,7 +44,7 @@ impl Descent {
     }
 
     /// Those who live, with all sessions of the runtimes among them.
-    pub fn living(&mut self, brand: Brand) -> Vec<&Process> {
+    pub fn living(&mut self, brand: RuntimeTag) -> Vec<&Process> {
         let known: Vec<Pid> = self.held.keys().copied().collect();
         for pid in known {
             if let Some(process) = self.held.remove(&pid).filter(Process::is_alive) {
@@ -54,7 +54,7 @@ impl Descent {
         }
         for nested in self.nested.clone() {
             let is_of_this_tree = |process: &Process| nested.is_on(process.pid());
-            let found = tree::living(Brand::of_family(nested.family), |_: Mark| true).flatten();
+            let found = tree::living(RuntimeTag::of_family(nested.family), |_: Mark| true).flatten();
             for process in found.filter(is_of_this_tree) {
                 self.hold(process);
             }
@@ -63,7 +63,7 @@ impl Descent {
     }
 
     /// Whether it is one that the walk does not find.
-    fn take(&mut self, child: Pid, parent: Pid, brand: Brand) -> bool {
+    fn take(&mut self, child: Pid, parent: Pid, brand: RuntimeTag) -> bool {
         if child == Pid::of_this_process() || self.held.get(&child).is_some_and(Process::is_alive) {
             return false;
         }

@@ -24,7 +24,7 @@ pub use listening::{Endpoint, listening};
 use crate::process::Pid;
 use crate::pty;
 use activity::{Activity, Sample, Window};
-use family::{Facts, everyone_off};
+use family::{ProcessStat, everyone_off};
 use inspect::{Inspected, Look, look_at};
 use job::{Finding, Job, Listed, Surroundings};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 
 /// Whether a job waits for input right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum InputState {
     /// A thread of this process is blocked reading, there is nothing left for it to read, and nothing beside it works
     /// towards output.
     Waiting {
@@ -161,60 +161,60 @@ impl Watch {
     /// read it until it would block, and the prompt is in what you have.
     ///
     /// The price grows with the number of processes and threads of the session.
-    pub fn terminal(&mut self, master: BorrowedFd<'_>, root: Pid) -> Reading {
+    pub fn terminal(&mut self, master: BorrowedFd<'_>, root: Pid) -> InputState {
         self.terminal_at(master, root, 0)
     }
 
     /// Looks at the terminal that a relay made for the programs behind it.
-    fn terminal_behind(&mut self, master: BorrowedFd<'_>, relay: Pid, source: &Source) -> Reading {
+    fn terminal_behind(&mut self, master: BorrowedFd<'_>, relay: Pid, source: &Source) -> InputState {
         if source.depth == DEEPEST {
-            return Reading::Unknown { pid: relay };
+            return InputState::Unknown { pid: relay };
         }
         self.terminal_at(master, relay, source.depth + 1)
     }
 
-    fn terminal_at(&mut self, master: BorrowedFd<'_>, root: Pid, depth: u8) -> Reading {
+    fn terminal_at(&mut self, master: BorrowedFd<'_>, root: Pid, depth: u8) -> InputState {
         // No process has the terminal open, and opening it would revive it for all that watch the master.
         if has_hung_up(master) {
-            return Reading::Busy;
+            return InputState::Busy;
         }
         let slave = match open_slave(master) {
             Ok(slave) => slave,
             // It hung up just now.
-            Err(Errno::IO) => return Reading::Busy,
+            Err(Errno::IO) => return InputState::Busy,
             // Out of descriptors, or a kernel that does not have this call.
-            Err(_) => return Reading::Unknown { pid: root },
+            Err(_) => return InputState::Unknown { pid: root },
         };
         let kind = input_kind(master).unwrap_or(InputKind::Line);
         let (Some(source), Some(group)) = (Source::terminal(&slave, depth, kind), foreground(master)) else {
-            return Reading::Busy;
+            return InputState::Busy;
         };
         if has_unread_input(&slave, master) {
-            return Reading::Busy;
+            return InputState::Busy;
         }
         let reading = self.group_reading(&source, &Scope { group: Some(group), root });
         // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the answer
         // one that was true at one moment as a whole.
         let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
-        if stands { reading } else { Reading::Busy }
+        if stands { reading } else { InputState::Busy }
     }
 
     /// Looks at a pipe of which we hold the writing end `stdin` (the session's descriptor 0).
-    pub fn pipe(&mut self, stdin: BorrowedFd<'_>, root: Pid) -> Reading {
-        let Some(source) = Source::pipe(stdin) else { return Reading::Busy };
+    pub fn pipe(&mut self, stdin: BorrowedFd<'_>, root: Pid) -> InputState {
+        let Some(source) = Source::pipe(stdin) else { return InputState::Busy };
         let is_empty = || rustix::io::ioctl_fionread(stdin).is_ok_and(|unread| unread == 0);
         if !is_empty() {
-            return Reading::Busy;
+            return InputState::Busy;
         }
         let reading = self.group_reading(&source, &Scope { group: None, root });
-        if is_empty() { reading } else { Reading::Busy }
+        if is_empty() { reading } else { InputState::Busy }
     }
 
-    fn group_reading(&mut self, source: &Source, scope: &Scope) -> Reading {
+    fn group_reading(&mut self, source: &Source, scope: &Scope) -> InputState {
         // The leader is the usual reader. It is looked at before its children are listed: a list that is older than the look
         // would miss those that it started in between.
         let leader = scope.leader();
-        let mut verdict = Verdict::default();
+        let mut verdict = JobVerdict::default();
         self.look_for_reader(source, leader.as_slice(), &mut verdict);
         let is_listed_later = verdict.found.is_some();
         let members = scope.members(verdict.reader_asleep().or(leader));
@@ -234,14 +234,14 @@ impl Watch {
             && verdict.found.is_none()
             && exists_unseen(group)
         {
-            return Reading::Unknown { pid: group };
+            return InputState::Unknown { pid: group };
         }
         let listed = if is_listed_later { Listed::AfterTheLook } else { Listed::BeforeTheLook };
         self.conclude(source, &Surroundings { scope, members, listed }, verdict)
     }
 
     /// Looks at all of them until one reads.
-    fn look_for_reader(&mut self, source: &Source, members: &[(Pid, Facts)], verdict: &mut Verdict) {
+    fn look_for_reader(&mut self, source: &Source, members: &[(Pid, ProcessStat)], verdict: &mut JobVerdict) {
         for (pid, facts) in members {
             match look_at(self, source, *pid, *facts) {
                 Look::Busy => {}
@@ -257,15 +257,15 @@ impl Watch {
 
     /// A daemon may read the terminal for a client that asked it to: `pinentry` for `gpg`, the server of `tmux` for the
     /// client that is attached. It has the terminal open and does not belong to it.
-    fn reader_elsewhere(&mut self, source: &Source, members: &[(Pid, Facts)]) -> Option<(Look, Facts)> {
+    fn reader_elsewhere(&mut self, source: &Source, members: &[(Pid, ProcessStat)]) -> Option<(Look, ProcessStat)> {
         /// A search takes milliseconds where there are hundreds of processes.
         const REST: Duration = Duration::from_millis(50);
         const REST_PER_SEARCH: u32 = 20;
-        let reads = |watch: &mut Self, pid: Pid, facts: Facts| match look_at(watch, source, pid, facts) {
+        let reads = |watch: &mut Self, pid: Pid, facts: ProcessStat| match look_at(watch, source, pid, facts) {
             look @ (Look::Reads(_) | Look::Behind(..)) => Some((look, facts)),
             Look::Asks(_) | Look::Busy | Look::Denied => None,
         };
-        let known = self.elsewhere.found.and_then(|pid| reads(self, pid, Facts::of(pid)?));
+        let known = self.elsewhere.found.and_then(|pid| reads(self, pid, ProcessStat::of(pid)?));
         let begin = Instant::now();
         if known.is_some() || self.elsewhere.next.is_some_and(|next| begin < next) {
             return known;
@@ -288,27 +288,27 @@ impl Watch {
     }
 
     /// Judges the job around the reader that was found.
-    fn conclude(&mut self, source: &Source, around: &Surroundings<'_>, verdict: Verdict) -> Reading {
+    fn conclude(&mut self, source: &Source, around: &Surroundings<'_>, verdict: JobVerdict) -> InputState {
         let (reader, behind, facts) = match verdict.found {
             Some((Look::Reads(reader), facts)) => {
                 let pid = reader.pid;
-                (reader, Reading::Waiting { pid }, facts)
+                (reader, InputState::Waiting { pid }, facts)
             }
             Some((Look::Behind(relay, reading), facts)) => (relay, reading, facts),
-            _ => return verdict.unknown.map_or(Reading::Busy, |pid| Reading::Unknown { pid }),
+            _ => return verdict.unknown.map_or(InputState::Busy, |pid| InputState::Unknown { pid }),
         };
         let job = Job::new(source, &reader, around, (facts.group, verdict.is_elsewhere));
         let reading = match job.finding() {
             Finding::Idle => return behind,
-            Finding::Works => return Reading::Busy,
+            Finding::Works => return InputState::Busy,
             Finding::Doubtful(span, doubt) => self.measured(&job, span, doubt),
         };
         // Either of them may be in doubt.
-        if matches!(behind, Reading::Waiting { .. }) { reading } else { behind }
+        if matches!(behind, InputState::Waiting { .. }) { reading } else { behind }
     }
 
     /// Measures the job for as long as it takes to call it idle.
-    fn measured(&mut self, job: &Job<'_>, span: Duration, doubt: Option<Doubt>) -> Reading {
+    fn measured(&mut self, job: &Job<'_>, span: Duration, doubt: Option<Doubt>) -> InputState {
         let pid = job.reader.pid;
         let reader = (pid, job.reader.thread);
         let ticking = job.ticking();
@@ -316,26 +316,26 @@ impl Watch {
         let now = if job.prints_by_clock(doubt) { now.with_output(self.printed) } else { now };
         if now.is_empty() {
             // This kernel does not count: the timer is all that is known.
-            return Reading::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };
+            return InputState::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };
         }
         let Some(window) = self.windows.iter_mut().find(|window| window.reader == reader) else {
             self.windows.truncate(DEEPEST.into());
             self.windows.insert(0, Window::new(reader, now));
-            return Reading::Undecided { pid, again: span };
+            return InputState::Undecided { pid, again: span };
         };
         match (window.measure(now, span, &ticking), doubt) {
-            (Activity::Works, _) => Reading::Busy,
-            (Activity::TooEarly(again), _) => Reading::Undecided { pid, again },
-            (Activity::Quiet, Some(doubt)) => Reading::Probably { pid, doubt },
-            (Activity::Quiet, None) => Reading::Waiting { pid },
+            (Activity::Works, _) => InputState::Busy,
+            (Activity::TooEarly(again), _) => InputState::Undecided { pid, again },
+            (Activity::Quiet, Some(doubt)) => InputState::Probably { pid, doubt },
+            (Activity::Quiet, None) => InputState::Waiting { pid },
         }
     }
 }
 
 /// All looks together. One that reads decides; one that cannot be inspected beats those that are busy.
 #[derive(Default)]
-struct Verdict {
-    found: Option<(Look, Facts)>,
+struct JobVerdict {
+    found: Option<(Look, ProcessStat)>,
     /// The reader is none of the session's processes.
     is_elsewhere: bool,
     unknown: Option<Pid>,
@@ -343,9 +343,9 @@ struct Verdict {
     asks: Vec<(Pid, u64)>,
 }
 
-impl Verdict {
+impl JobVerdict {
     /// The reader's process as it was while the reader slept.
-    fn reader_asleep(&self) -> Option<(Pid, Facts)> {
+    fn reader_asleep(&self) -> Option<(Pid, ProcessStat)> {
         match &self.found {
             Some((Look::Reads(reader), _)) => reader.asleep.map(|facts| (reader.pid, facts)),
             _ => None,
@@ -353,7 +353,7 @@ impl Verdict {
     }
 
     /// Whether one of them waits for the answer of a daemon.
-    fn asks_outside(&self, source: &Source, members: &[(Pid, Facts)]) -> bool {
+    fn asks_outside(&self, source: &Source, members: &[(Pid, ProcessStat)]) -> bool {
         let is_member = |pid: Pid| members.iter().any(|(member, _)| *member == pid);
         self.asks.iter().any(|(pid, socket)| {
             let peer = Inspected::new(source, *pid, 0).peer(*socket);

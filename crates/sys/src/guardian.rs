@@ -5,9 +5,9 @@
 //! It keeps no list, so there is no moment at which a process is started but not yet on it.
 
 use crate::cgroup::{self, Hierarchies};
-use crate::ladder::Ladder;
+use crate::ladder::KillLadder;
 use crate::limits::{self, ProcessLimits};
-use crate::mark::{Brand, Fate, Mark};
+use crate::mark::{RuntimeTag, Fate, Mark};
 use crate::pipes;
 use crate::process::Process;
 use crate::signal::Signal;
@@ -94,13 +94,13 @@ impl AsRawFd for Guardian {
 }
 
 /// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
-pub fn watch(brand: Brand, grace: Duration, registration: Option<&Path>) {
+pub fn watch(brand: RuntimeTag, grace: Duration, registration: Option<&Path>) {
     ignore_polite_signals();
     continue_when_the_runtime_dies();
     wait_for_the_end(rustix::stdio::stdin());
     // Each member is held, with its children: more than the soft limit on descriptors may be needed.
     limits::raise_open_files();
-    let left = Ladder::new(brand, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
+    let left = KillLadder::new(brand, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
     if let Some(registration) = registration.filter(|_| left.is_empty()) {
         // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove one that stays.
         let _ = std::fs::remove_file(registration);

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::descent::Descent;
-use crate::mark::{Brand, Mark};
+use crate::mark::{RuntimeTag, Mark};
 use crate::process::{Pid, Process};
 use crate::signal::Signal;
 use crate::tree;
 
 /// The processes to end.
 #[derive(Debug)]
-pub struct Ladder<W> {
-    brand: Brand,
+pub struct KillLadder<W> {
+    brand: RuntimeTag,
     wanted: W,
     /// Interactive shells ignore TERM, and end when their terminal hangs up.
     pub hang_up: bool,
@@ -41,9 +41,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Looks that find ever new members before the found ones are killed.
 const MOST_LOOKS: usize = 8;
 
-impl<W: Fn(Mark) -> bool> Ladder<W> {
+impl<W: Fn(Mark) -> bool> KillLadder<W> {
     /// For the processes of a brand whose mark is wanted.
-    pub fn new(brand: Brand, wanted: W) -> Self {
+    pub fn new(brand: RuntimeTag, wanted: W) -> Self {
         let (held, descent, seen) = (BTreeMap::new(), Descent::default(), BTreeSet::new());
         Self { brand, wanted, hang_up: false, held, descent, seen }
     }

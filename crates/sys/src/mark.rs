@@ -11,14 +11,14 @@ use std::mem::MaybeUninit;
 
 /// One runtime's family of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Brand {
+pub struct RuntimeTag {
     family: u32,
-    place: Place,
+    place: MarkSupport,
 }
 
 /// Where this runtime may write its marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum MarkSupport {
     /// Both halves of the limit are free.
     Both,
     /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
@@ -85,26 +85,26 @@ const FAMILY_SHIFT: u32 = 32;
 const FAMILY_BITS: u32 = 30;
 const DETACHED: u64 = 1;
 
-impl Brand {
+impl RuntimeTag {
     /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
     pub fn forge() -> Self {
         if in_sandbox() {
-            return Self { family: random_below(1 << FAMILY_BITS), place: Place::Sandboxed };
+            return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Sandboxed };
         }
         let hard = read_halves(None).map_or(u64::MAX, |halves| halves.hard);
         if hard == u64::MAX {
-            return Self { family: random_below(1 << FAMILY_BITS), place: Place::Both };
+            return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Both };
         }
         // A number above the hard limit cannot be set, so a nested runtime's family is smaller than its host's.
         match u32::try_from(hard >> FAMILY_SHIFT).unwrap_or(u32::MAX) {
-            0..=1 => Self { family: random_below(1 << FAMILY_BITS), place: Place::Nowhere },
-            ceiling => Self { family: random_below(ceiling), place: Place::SoftOnly { hard } },
+            0..=1 => Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Nowhere },
+            ceiling => Self { family: random_below(ceiling), place: MarkSupport::SoftOnly { hard } },
         }
     }
 
     /// The family with this number, for a guardian that was told it.
     pub fn of_family(family: u32) -> Self {
-        Self { family, place: Place::Both }
+        Self { family, place: MarkSupport::Both }
     }
 
     /// The number a guardian has to be told.
@@ -114,17 +114,17 @@ impl Brand {
 
     /// Whether sessions can be marked here, or need not be.
     pub fn can_mark(self) -> bool {
-        self.place != Place::Nowhere
+        self.place != MarkSupport::Nowhere
     }
 
     /// Whether the processes of its sessions bear marks.
     pub fn gives_marks(self) -> bool {
-        matches!(self.place, Place::Both | Place::SoftOnly { .. })
+        matches!(self.place, MarkSupport::Both | MarkSupport::SoftOnly { .. })
     }
 
     /// Whether this runtime itself runs in a session of another one.
     pub fn is_nested(self) -> bool {
-        self.place != Place::Both
+        self.place != MarkSupport::Both
     }
 
     /// The mark of one session, by its place in the order of starting.
@@ -146,9 +146,9 @@ impl Brand {
     /// What a process has to set to bear a mark, where it can.
     pub fn halves(self, mark: Mark) -> Option<Halves> {
         match self.place {
-            Place::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
-            Place::SoftOnly { hard } => Some(Halves { soft: mark.0, hard }),
-            Place::Sandboxed | Place::Nowhere => None,
+            MarkSupport::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
+            MarkSupport::SoftOnly { hard } => Some(Halves { soft: mark.0, hard }),
+            MarkSupport::Sandboxed | MarkSupport::Nowhere => None,
         }
     }
 }
@@ -191,8 +191,8 @@ impl Mark {
     }
 
     /// The marks of the runtime that gave this one.
-    pub fn brand(self) -> Brand {
-        Brand::of_family(u32::try_from(self.0 >> FAMILY_SHIFT).unwrap_or(u32::MAX))
+    pub fn brand(self) -> RuntimeTag {
+        RuntimeTag::of_family(u32::try_from(self.0 >> FAMILY_SHIFT).unwrap_or(u32::MAX))
     }
 
     /// The session's place in the order of starting.
@@ -246,11 +246,11 @@ fn random_below(ceiling: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Brand, Fate, Pid, Place};
+    use super::{RuntimeTag, Fate, Pid, MarkSupport};
 
     #[test]
     fn a_mark_carries_its_sequence_and_fate() {
-        let brand = Brand::of_family(77);
+        let brand = RuntimeTag::of_family(77);
         for (sequence, fate) in
             [(0, Fate::WithRuntime), (1, Fate::Detached), (0x7fff_ffff, Fate::WithRuntime)]
         {
@@ -262,9 +262,9 @@ mod tests {
     #[test]
     fn families_stay_below_the_hard_limit_so_that_they_can_be_set() {
         for _ in 0..1000 {
-            let brand = Brand::forge();
+            let brand = RuntimeTag::forge();
             assert!(brand.family() > 0);
-            if let Place::SoftOnly { hard } = brand.place {
+            if let MarkSupport::SoftOnly { hard } = brand.place {
                 assert!(brand.mark(u32::MAX, Fate::Detached).0 <= hard);
             }
         }
@@ -272,6 +272,6 @@ mod tests {
 
     #[test]
     fn a_process_without_our_mark_bears_none() {
-        assert_eq!(Brand::of_family(0x3fff_fffe).on(Pid::of_this_process()), None);
+        assert_eq!(RuntimeTag::of_family(0x3fff_fffe).on(Pid::of_this_process()), None);
     }
 }

@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// How a process is confined, compared with this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confinement {
+pub enum PeerConfinement {
     /// No more than this process.
     NoMore,
     /// More than this process.
@@ -28,18 +28,18 @@ pub enum Confinement {
 ///
 /// The kernel remembers the process that called `connect`. Once that process has died its number may belong to another
 /// one, so the answer then is `Unknown`, even if a child of it still holds the socket.
-pub fn of_unix_socket(socket: impl AsFd) -> Confinement {
-    let Some(pid) = pid_of(socket.as_fd()) else { return Confinement::Unknown };
+pub fn of_unix_socket(socket: impl AsFd) -> PeerConfinement {
+    let Some(pid) = pid_of(socket.as_fd()) else { return PeerConfinement::Unknown };
     // Kernels before 6.5 give no pidfd of a peer; the number is then all there is.
     let process = match peer_pidfd(&socket) {
         Ok(pidfd) => Ok(Process::held(pid, pidfd)),
         Err(Errno::NOPROTOOPT) => Process::open(pid),
         Err(other) => Err(other),
     };
-    let Ok(process) = process else { return Confinement::Unknown };
+    let Ok(process) = process else { return PeerConfinement::Unknown };
     let confinement = of_process(pid);
     // Looked at last: as long as this very process lives, the number was its own while we read its files.
-    if process.is_alive() { confinement } else { Confinement::Unknown }
+    if process.is_alive() { confinement } else { PeerConfinement::Unknown }
 }
 
 /// The process in the credentials of a Unix socket's peer; `None` where this namespace has no number for it.
@@ -84,8 +84,8 @@ fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {
 }
 
 /// The confinement of a process, by its number.
-pub fn of_process(pid: Pid) -> Confinement {
-    Own::now().map_or(Confinement::Unknown, |own| own.compared_with(pid))
+pub fn of_process(pid: Pid) -> PeerConfinement {
+    Own::now().map_or(PeerConfinement::Unknown, |own| own.compared_with(pid))
 }
 
 /// This process, for comparisons with many others.
@@ -100,16 +100,16 @@ impl Own {
         Some(Self { filters: Filters::of(me)?, user_namespace: user_namespace(me).ok()? })
     }
 
-    fn compared_with(&self, pid: Pid) -> Confinement {
-        let Some(filters) = Filters::of(pid) else { return Confinement::Unknown };
+    fn compared_with(&self, pid: Pid) -> PeerConfinement {
+        let Some(filters) = Filters::of(pid) else { return PeerConfinement::Unknown };
         if filters > self.filters {
-            return Confinement::More;
+            return PeerConfinement::More;
         }
         match user_namespace(pid) {
-            Ok(theirs) if theirs == self.user_namespace => Confinement::NoMore,
-            Ok(_) => Confinement::More,
+            Ok(theirs) if theirs == self.user_namespace => PeerConfinement::NoMore,
+            Ok(_) => PeerConfinement::More,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => compare_user_maps(pid),
-            Err(_) => Confinement::Unknown,
+            Err(_) => PeerConfinement::Unknown,
         }
     }
 }
@@ -148,12 +148,12 @@ fn user_namespace(pid: Pid) -> std::io::Result<u64> {
 
 /// The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is open to
 /// all, and an unprivileged process cannot give a new namespace the map that we have.
-fn compare_user_maps(pid: Pid) -> Confinement {
+fn compare_user_maps(pid: Pid) -> PeerConfinement {
     let map = |pid: Pid| fs::read(format!("/proc/{pid}/uid_map")).ok();
     match (map(Pid::of_this_process()), map(pid)) {
-        (Some(ours), Some(theirs)) if ours == theirs => Confinement::NoMore,
-        (Some(_), Some(_)) => Confinement::More,
-        _ => Confinement::Unknown,
+        (Some(ours), Some(theirs)) if ours == theirs => PeerConfinement::NoMore,
+        (Some(_), Some(_)) => PeerConfinement::More,
+        _ => PeerConfinement::Unknown,
     }
 }
 
@@ -174,7 +174,7 @@ pub enum Holder {
 pub fn holder_of_socket(inode: u64) -> Holder {
     let Some(own) = Own::now() else { return Holder::Unknown };
     let (confined, others): (Vec<Pid>, Vec<Pid>) =
-        processes().partition(|pid| own.compared_with(*pid) == Confinement::More);
+        processes().partition(|pid| own.compared_with(*pid) == PeerConfinement::More);
     if confined.iter().any(|pid| holds_socket(*pid, inode)) {
         Holder::Confined
     } else if others.iter().any(|pid| holds_socket(*pid, inode)) {
@@ -193,7 +193,7 @@ pub fn is_held_in_a_sandbox(inode: u64) -> bool {
     let marked: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
     let own = if marked.is_empty() { None } else { Own::now() };
     own.is_some_and(|own| {
-        marked.iter().any(|pid| own.compared_with(*pid) == Confinement::More && holds_socket(*pid, inode))
+        marked.iter().any(|pid| own.compared_with(*pid) == PeerConfinement::More && holds_socket(*pid, inode))
     })
 }
 
@@ -228,13 +228,13 @@ mod tests {
     #[test]
     fn this_process_is_confined_no_more_than_itself() {
         let (one, _other) = UnixStream::pair().unwrap();
-        assert_eq!(of_unix_socket(&one), Confinement::NoMore);
-        assert_eq!(of_process(Pid::of_this_process()), Confinement::NoMore);
+        assert_eq!(of_unix_socket(&one), PeerConfinement::NoMore);
+        assert_eq!(of_process(Pid::of_this_process()), PeerConfinement::NoMore);
     }
 
     #[test]
     fn a_peer_that_is_gone_is_unknown() {
-        assert_eq!(of_process(Pid::new(0x3fff_ffff)), Confinement::Unknown);
+        assert_eq!(of_process(Pid::new(0x3fff_ffff)), PeerConfinement::Unknown);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod slots;
 
 use self::slots::{Low, Table};
 use crate::limits::{Bound, OpenFiles, ProcessLimits};
-use crate::mark::{Brand, Halves, Mark};
+use crate::mark::{RuntimeTag, Halves, Mark};
 use crate::process::{Pid, Process};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -30,7 +30,7 @@ pub struct Launch<'a> {
     /// Descriptors 0, 1 and 2: borrowed, so the caller closes its copies of the child's ends when it sees fit.
     pub stdio: Stdio<'a>,
     /// The session's mark, where it can be set.
-    pub mark: Option<(Brand, Mark)>,
+    pub mark: Option<(RuntimeTag, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
     /// What the kernel is to hold each of its processes to.
@@ -80,7 +80,7 @@ pub enum Stdio<'a> {
 /// The step at which a start failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub enum Step {
+pub enum SpawnStep {
     /// Making the process: the limit on processes, or memory.
     Clone,
     /// A session of its own.
@@ -104,7 +104,7 @@ pub enum Step {
 #[error("{step:?} failed: {errno}")]
 pub struct LaunchFailure {
     /// Where.
-    pub step: Step,
+    pub step: SpawnStep,
     /// Why.
     pub errno: Errno,
     /// The number of a sibling that has exited and that only the common parent can collect.
@@ -112,7 +112,7 @@ pub struct LaunchFailure {
 }
 
 impl LaunchFailure {
-    fn before_the_child(step: Step, errno: Errno) -> Self {
+    fn before_the_child(step: SpawnStep, errno: Errno) -> Self {
         Self { step, errno, uncollected: None }
     }
 }
@@ -121,12 +121,12 @@ impl LaunchFailure {
 /// dumps. Returns when the program runs or has failed to.
 pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
     if launch.passed.len() > MOST_PASSED {
-        return Err(LaunchFailure::before_the_child(Step::Descriptors, Errno::TOOBIG));
+        return Err(LaunchFailure::before_the_child(SpawnStep::Descriptors, Errno::TOOBIG));
     }
     let stdio = launch.stdio.ends();
     let given: Vec<BorrowedFd<'_>> = stdio.iter().chain(launch.passed).copied().collect();
     slots::with_low_numbers(&given, |low| launch_with(launch, &low))
-        .unwrap_or_else(|errno| Err(LaunchFailure::before_the_child(Step::Descriptors, errno)))
+        .unwrap_or_else(|errno| Err(LaunchFailure::before_the_child(SpawnStep::Descriptors, errno)))
 }
 
 /// The same with low numbers for what the child gets, its own three first.
@@ -134,7 +134,7 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
     let arguments = pointers(launch.arguments);
     let environment = pointers(launch.environment);
     let number = |place: usize| low.numbers.get(place).copied().unwrap_or(-1);
-    let mut order = Order {
+    let mut order = ChildSetup {
         program: launch.program.as_ptr(),
         arguments: arguments.as_ptr(),
         environment: environment.as_ptr(),
@@ -176,7 +176,7 @@ impl<'a> Stdio<'a> {
 }
 
 /// What the child reads from our memory, and the one field it writes.
-struct Order<'a> {
+struct ChildSetup<'a> {
     program: *const c_char,
     arguments: *const *const c_char,
     environment: *const *const c_char,
@@ -192,7 +192,7 @@ struct Order<'a> {
     open_files: Option<OpenFiles>,
     limits: [Option<Bound>; ProcessLimits::COUNT],
     groups: (*const BorrowedFd<'a>, usize),
-    failed: Option<(Step, c_int)>,
+    failed: Option<(SpawnStep, c_int)>,
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
@@ -207,7 +207,7 @@ thread_local! {
     static CHILD_STACK: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
 
-fn clone_and_run(order: &mut Order<'_>) -> Result<Process, LaunchFailure> {
+fn clone_and_run(order: &mut ChildSetup<'_>) -> Result<Process, LaunchFailure> {
     CHILD_STACK.with_borrow_mut(|stack| {
         if stack.is_empty() {
             stack.reserve_exact(STACK / size_of::<u128>());
@@ -224,7 +224,7 @@ fn clone_and_run(order: &mut Order<'_>) -> Result<Process, LaunchFailure> {
             libc::clone(run_in_child, top.cast(), flags, ptr::from_mut(order).cast(), &raw mut pidfd)
         };
         if pid < 0 {
-            return Err(LaunchFailure::before_the_child(Step::Clone, last_errno()));
+            return Err(LaunchFailure::before_the_child(SpawnStep::Clone, last_errno()));
         }
         // SAFETY: the kernel stored a new descriptor there, owned by nobody else.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
@@ -251,7 +251,7 @@ fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
 /// The child, from its first instruction to `exec`.
 extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
     // SAFETY: the parent passed its `Order` and stands still, so this is the only reference in use.
-    let order = unsafe { &mut *argument.cast::<Order<'_>>() };
+    let order = unsafe { &mut *argument.cast::<ChildSetup<'_>>() };
     if let Err(step) = become_the_program(order) {
         order.failed = Some((step, last_errno().raw_os_error()));
     }
@@ -260,35 +260,35 @@ extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
 }
 
 /// Returns only on failure, with `errno` as the failed call left it.
-fn become_the_program(order: &Order<'_>) -> Result<(), Step> {
+fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
     // SAFETY: only system calls on values the parent prepared; see the module's description.
     unsafe {
         default_signals();
         // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits, and
         // afterwards it finds the mark.
-        check(set_limits(order), Step::Limits)?;
-        check(enter_groups(order), Step::Groups)?;
-        check(libc::setsid(), Step::Session)?;
-        check(own_descriptors(order), Step::Descriptors)?;
+        check(set_limits(order), SpawnStep::Limits)?;
+        check(enter_groups(order), SpawnStep::Groups)?;
+        check(libc::setsid(), SpawnStep::Session)?;
+        check(own_descriptors(order), SpawnStep::Descriptors)?;
         if order.controlling_terminal {
-            check(libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0), Step::Terminal)?;
+            check(libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0), SpawnStep::Terminal)?;
         }
         for (target, source) in (0..).zip(order.descriptors) {
-            check(libc::dup2(source, target), Step::Descriptors)?;
+            check(libc::dup2(source, target), SpawnStep::Descriptors)?;
         }
         let mut first_unused = FIRST_PASSED;
         for source in order.passed.into_iter().take_while(|source| *source >= 0) {
-            check(libc::dup2(source, first_unused), Step::Descriptors)?;
+            check(libc::dup2(source, first_unused), SpawnStep::Descriptors)?;
             first_unused += 1;
         }
         // Everything of ours closes on exec anyway; this closes what an embedding program left open. A kernel before
         // 5.9 has no such call and goes without.
         libc::syscall(libc::SYS_close_range, first_unused, libc::c_uint::MAX, 0);
-        check(libc::chdir(order.directory), Step::Directory)?;
+        check(libc::chdir(order.directory), SpawnStep::Directory)?;
         unblock_signals();
         libc::execve(order.program, order.arguments, order.environment);
     }
-    Err(Step::Execute)
+    Err(SpawnStep::Execute)
 }
 
 /// Up to here the child has our own table of descriptors. It gets a copy of its beginning: whatever lies beyond is neither
@@ -296,7 +296,7 @@ fn become_the_program(order: &Order<'_>) -> Result<(), Step> {
 ///
 /// # Safety
 /// Only in the child.
-unsafe fn own_descriptors(order: &Order<'_>) -> c_int {
+unsafe fn own_descriptors(order: &ChildSetup<'_>) -> c_int {
     match order.table {
         Table::CopiedWhole => 0,
         // SAFETY: only this process's table changes, and nothing that it needs lies beyond.
@@ -308,7 +308,7 @@ unsafe fn own_descriptors(order: &Order<'_>) -> c_int {
     }
 }
 
-fn check(answer: c_int, step: Step) -> Result<(), Step> {
+fn check(answer: c_int, step: SpawnStep) -> Result<(), SpawnStep> {
     if answer < 0 { Err(step) } else { Ok(()) }
 }
 
@@ -340,7 +340,7 @@ unsafe fn unblock_signals() {
 
 /// # Safety
 /// Only in the child.
-unsafe fn set_limits(order: &Order<'_>) -> c_int {
+unsafe fn set_limits(order: &ChildSetup<'_>) -> c_int {
     // SAFETY: every structure is complete before its call.
     unsafe {
         let mut core: libc::rlimit64 = std::mem::zeroed();
@@ -370,7 +370,7 @@ unsafe fn set_limits(order: &Order<'_>) -> c_int {
 ///
 /// # Safety
 /// Only in the child.
-unsafe fn enter_groups(order: &Order<'_>) -> c_int {
+unsafe fn enter_groups(order: &ChildSetup<'_>) -> c_int {
     let (first, count) = order.groups;
     for place in 0..count {
         // SAFETY: the parent passed that many open descriptors and stands still; the text is static.

@@ -5,7 +5,7 @@
 //! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each. One that shed
 //! its mark is recognised by its session's leader, which it cannot change without becoming one itself.
 
-use crate::mark::{Brand, Fate, Mark, marks_on};
+use crate::mark::{RuntimeTag, Fate, Mark, marks_on};
 use crate::process::{Pid, Process, session_of};
 use crate::signal::Signal;
 use rustix::io::Errno;
@@ -24,7 +24,7 @@ pub trait Recognise {
 
 /// By the mark that it bears. One that shed it, by changing that limit, is recognised by the leader of its session (`setsid`), as
 /// long as that lives and bears it.
-impl Recognise for Brand {
+impl Recognise for RuntimeTag {
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
         self.on(pid).or_else(|| self.on(session_of(pid)?))
     }

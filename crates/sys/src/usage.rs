@@ -1,7 +1,7 @@
 //! What processes use, from the process table alone: CPU time, memory, threads, descriptors, bytes written. One small file
 //! a process tells most of it; the dearer ones are read only by whoever wants them.
 
-use crate::mark::{Brand, Mark, marks_on};
+use crate::mark::{RuntimeTag, Mark, marks_on};
 use crate::process::Pid;
 use crate::tree::everyone;
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ impl AddAssign for Usage {
 
 /// What is asked beyond the first small file.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
+pub struct UsageFields {
     /// How many descriptors are open.
     pub files: bool,
     /// How much was written to disks.
@@ -50,7 +50,7 @@ pub struct Wanted {
 }
 
 /// What these processes use together. Those that are gone use nothing.
-pub fn of(processes: &[Pid], wanted: Wanted) -> Usage {
+pub fn of(processes: &[Pid], wanted: UsageFields) -> Usage {
     let mut sum = Usage::default();
     for usage in processes.iter().filter_map(|pid| of_one(*pid, wanted)) {
         sum += usage;
@@ -62,7 +62,7 @@ pub fn of(processes: &[Pid], wanted: Wanted) -> Usage {
 /// hold in files without a name is counted, mapped or not. Much dearer than the resident memory. What may not be asked counts
 /// as resident.
 pub fn proportional_memory(processes: &[Pid]) -> u64 {
-    let resident = |pid: Pid| of_one(pid, Wanted::default()).map_or(0, |usage| usage.resident);
+    let resident = |pid: Pid| of_one(pid, UsageFields::default()).map_or(0, |usage| usage.resident);
     let share = |pid: Pid| share_of(pid).unwrap_or_else(|| Share { own: resident(pid), of_files: 0 });
     let shares: Vec<_> = processes.iter().map(|pid| share(*pid)).collect();
     let of_files: u64 = shares.iter().map(|share| share.of_files).sum();
@@ -93,7 +93,7 @@ fn is_nameless_memory(link: &[u8]) -> bool {
 }
 
 /// The processes of every session of a runtime, by their marks.
-pub fn members(brand: Brand) -> HashMap<Mark, Vec<Pid>> {
+pub fn members(brand: RuntimeTag) -> HashMap<Mark, Vec<Pid>> {
     let mut members: HashMap<_, Vec<_>> = HashMap::new();
     for pid in everyone().into_iter().flatten().flatten() {
         if let Some(mark) = brand.on(pid) {
@@ -126,7 +126,7 @@ pub fn tasks_of_this_user() -> u64 {
     everyone().into_iter().flatten().flatten().filter_map(threads).sum()
 }
 
-fn of_one(pid: Pid, wanted: Wanted) -> Option<Usage> {
+fn of_one(pid: Pid, wanted: UsageFields) -> Option<Usage> {
     let mut usage = from_stat(&read_small(&format!("/proc/{pid}/stat"))?)?;
     if wanted.files {
         usage.files = open_files(pid);
@@ -203,7 +203,7 @@ fn read_small(file: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Usage, Wanted, from_stat, held_in_memory, is_nameless_memory, of, proportional_memory,
+        Usage, UsageFields, from_stat, held_in_memory, is_nameless_memory, of, proportional_memory,
         tasks_of_this_user,
     };
     use crate::process::Pid;
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn this_process_uses_something_of_everything() {
         let own = [Pid::of_this_process()];
-        let usage = of(&own, Wanted { files: true, written: true });
+        let usage = of(&own, UsageFields { files: true, written: true });
         assert!(
             usage.tasks >= 1 && usage.processes == 1 && usage.resident > 0 && usage.files >= 3,
             "{usage:?}"
@@ -236,7 +236,7 @@ mod tests {
         let share = proportional_memory(&own);
         assert!(share > 0 && share <= usage.resident + (64 << 20), "{share}");
         assert!(tasks_of_this_user() >= usage.tasks);
-        assert_eq!(of(&[Pid::new(0x3fff_ffff)], Wanted::default()), Usage::default());
+        assert_eq!(of(&[Pid::new(0x3fff_ffff)], UsageFields::default()), Usage::default());
     }
 
     #[test]

@@ -33,15 +33,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 
-use self::http::{Asked, Ending, Event, Reply as HttpReply, Server, Stream};
+use self::http::{ReceivedRequest, StreamEnd, ScriptedEvent, Reply as HttpReply, Server, Stream};
 use self::reply::{After, Garbage, Matter};
 use self::script::Script;
 
 pub use self::gate::Gate;
 pub use self::invariants::Invariants;
 pub use self::reply::{Call, Reply, Usage, call, call_verbatim, custom, say, think};
-pub use self::request::{Dialect, Request, ToolName};
-pub use self::script::{Role, Turn, always, role, turn};
+pub use self::request::{RequestDialect, Request, ToolName};
+pub use self::script::{Role, ModelTurn, always, role, turn};
 
 /// What the endpoint calls its only model.
 pub const MODEL: &str = "scripted";
@@ -49,11 +49,11 @@ pub const MODEL: &str = "scripted";
 /// The endpoint. It ends, with all its threads, when it is dropped.
 pub struct Model {
     server: Server,
-    stage: Arc<Stage>,
+    stage: Arc<EndpointShared>,
 }
 
 /// What the threads of the endpoint share.
-struct Stage {
+struct EndpointShared {
     play: Mutex<Play>,
     changed: Condvar,
 }
@@ -70,7 +70,7 @@ struct Play {
 
 impl Model {
     /// Starts an endpoint that plays these turns, in the order in which it is asked.
-    pub fn playing(turns: Vec<Turn>) -> Self {
+    pub fn playing(turns: Vec<ModelTurn>) -> Self {
         Self::with(Script::turns(turns))
     }
 
@@ -88,7 +88,7 @@ impl Model {
     fn with(script: Script) -> Self {
         let play =
             Play { script, requests: Vec::new(), departures: Vec::new(), faults: Vec::new(), key: None };
-        let stage = Arc::new(Stage { play: Mutex::new(play), changed: Condvar::new() });
+        let stage = Arc::new(EndpointShared { play: Mutex::new(play), changed: Condvar::new() });
         let own = Arc::clone(&stage);
         let server = Server::start(move |asked| answer(asked, &own));
         Self { server, stage }
@@ -155,7 +155,7 @@ impl Model {
     }
 }
 
-impl Stage {
+impl EndpointShared {
     /// What is behind the lock is whole after every step, so a panic elsewhere does not spoil it.
     fn locked(&self) -> MutexGuard<'_, Play> {
         self.play.lock().unwrap_or_else(PoisonError::into_inner)
@@ -204,7 +204,7 @@ impl Stage {
     }
 }
 
-fn answer(asked: &Asked, stage: &Arc<Stage>) -> HttpReply {
+fn answer(asked: &ReceivedRequest, stage: &Arc<EndpointShared>) -> HttpReply {
     let key = stage.locked().key.as_ref().map(|key| format!("Bearer {key}"));
     if key.is_some() && asked.header("authorization") != key.as_deref() {
         return HttpReply::failure(401, "this is not the key");
@@ -217,13 +217,13 @@ fn answer(asked: &Asked, stage: &Arc<Stage>) -> HttpReply {
             "object": "list",
             "data": [{ "id": MODEL, "object": "model", "created": 0, "owned_by": "tests" }],
         })),
-        ("POST", "/v1/responses") => converse(asked, Dialect::Responses, stage),
-        ("POST", "/v1/chat/completions") => converse(asked, Dialect::Chat, stage),
+        ("POST", "/v1/responses") => converse(asked, RequestDialect::Responses, stage),
+        ("POST", "/v1/chat/completions") => converse(asked, RequestDialect::Chat, stage),
         (method, path) => HttpReply::failure(404, &format!("nothing answers {method} {path}")),
     }
 }
 
-fn converse(asked: &Asked, dialect: Dialect, stage: &Arc<Stage>) -> HttpReply {
+fn converse(asked: &ReceivedRequest, dialect: RequestDialect, stage: &Arc<EndpointShared>) -> HttpReply {
     let request = match Request::read(dialect, asked) {
         Ok(request) => request,
         Err(error) => return HttpReply::failure(400, &format!("the request is not JSON: {error}")),
@@ -240,9 +240,9 @@ fn converse(asked: &Asked, dialect: Dialect, stage: &Arc<Stage>) -> HttpReply {
             return HttpReply::Whole { status: *status, headers: headers.collect(), body: body.clone() };
         }
         Matter::Verbatim(events) => {
-            events.iter().map(|data| Event { kind: None, data: data.clone() }).collect()
+            events.iter().map(|data| ScriptedEvent { kind: None, data: data.clone() }).collect()
         }
-        Matter::Answer(answer) if dialect == Dialect::Responses => responses::events(answer, number),
+        Matter::Answer(answer) if dialect == RequestDialect::Responses => responses::events(answer, number),
         Matter::Answer(answer) => chat::events(answer, number),
     };
     let stage = Arc::clone(stage);
@@ -251,7 +251,7 @@ fn converse(asked: &Asked, dialect: Dialect, stage: &Arc<Stage>) -> HttpReply {
 }
 
 /// The events, with what goes wrong on their way.
-fn delivered(reply: &Reply, events: &[Event], departed: Box<dyn FnOnce() + Send>) -> Stream {
+fn delivered(reply: &Reply, events: &[ScriptedEvent], departed: Box<dyn FnOnce() + Send>) -> Stream {
     let delivery = &reply.delivery;
     let mut pieces: Vec<Vec<u8>> = events.iter().map(|event| piece(event, delivery.garbage)).collect();
     match delivery.cut {
@@ -267,7 +267,7 @@ fn delivered(reply: &Reply, events: &[Event], departed: Box<dyn FnOnce() + Send>
         pieces,
         pace: delivery.pace,
         stall: delivery.stall.clone(),
-        ending: if delivery.cut.is_some() { Ending::Broken } else { Ending::Proper },
+        ending: if delivery.cut.is_some() { StreamEnd::Broken } else { StreamEnd::Proper },
         departed,
     }
 }
@@ -276,7 +276,7 @@ fn delivered(reply: &Reply, events: &[Event], departed: Box<dyn FnOnce() + Send>
 const GARBAGE: &str = ": ping\n\nevent: response.something_else\ndata: {\"type\":\"response.something_else\",\"x\":[1]}\n\n\
     data: this is no JSON {\n\nid: 7\nretry: 10\n\ndata: {\"type\":7}\n\ndata: null\n\n";
 
-fn piece(event: &Event, garbage: Garbage) -> Vec<u8> {
+fn piece(event: &ScriptedEvent, garbage: Garbage) -> Vec<u8> {
     let before = if garbage == Garbage::Between { GARBAGE } else { "" };
     format!("{before}{}", event.lines()).into_bytes()
 }

@@ -26,7 +26,7 @@ use crate::hang_deadline;
 mod message;
 mod websocket;
 
-pub use message::{Message, Refusal, RequestId};
+pub use message::{Message, ServerError, RequestId};
 
 use websocket::Decoder;
 
@@ -140,7 +140,7 @@ impl Wire {
     }
 
     /// Asks, and waits for the answer; everything else that comes meanwhile is kept.
-    pub fn request(&mut self, method: &str, params: &Value) -> Result<std::result::Result<Value, Refusal>> {
+    pub fn request(&mut self, method: &str, params: &Value) -> Result<std::result::Result<Value, ServerError>> {
         let asked = self.ask(method, params)?;
         self.answer(asked)
     }
@@ -182,7 +182,7 @@ impl Wire {
     }
 
     /// The answer to a request; everything else that comes meanwhile is kept.
-    pub fn answer(&mut self, asked: RequestId) -> Result<std::result::Result<Value, Refusal>> {
+    pub fn answer(&mut self, asked: RequestId) -> Result<std::result::Result<Value, ServerError>> {
         match self.wait_for(|message| message.answers() == Some(asked))? {
             Message::Answer { result, .. } => Ok(result),
             other => Err(Error::other(format!("not an answer: {other:?}"))),

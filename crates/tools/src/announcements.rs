@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::delivery::Delivery;
-use crate::held::{Held, Number};
+use crate::held::{LiveSession, Number};
 use crate::report;
 use crate::toolbox::Toolbox;
 
@@ -22,13 +22,13 @@ pub(crate) struct Remarks {
 impl Toolbox {
     /// Ends that no reply has told yet. Each is told once, unless the reply is lost.
     pub(crate) fn announcements(&self, except: Option<Number>, delivery: &Delivery) -> Vec<String> {
-        let due = |held: &&Arc<Held>| Some(held.number) != except && held.announce();
-        let announce = |held: &Arc<Held>| {
+        let due = |held: &&Arc<LiveSession>| Some(held.number) != except && held.announce();
+        let announce = |held: &Arc<LiveSession>| {
             held.session
                 .receipt()
                 .map(|receipt| format!("session {} {}", held.number, report::ending(&receipt)))
         };
-        let mut due: Vec<Arc<Held>> = self.lock().values().filter(due).cloned().collect();
+        let mut due: Vec<Arc<LiveSession>> = self.lock().values().filter(due).cloned().collect();
         due.sort_by_key(|held| held.session.id());
         let mut announcements: Vec<String> = due.iter().filter_map(announce).collect();
         if !due.is_empty() {

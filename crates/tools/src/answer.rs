@@ -8,21 +8,21 @@ use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::Denial;
 use windlass_engine::{Endpoint, Fitted, InputWanted, Missing, Progress, Receipt};
 
-use crate::attend::{Ending, waiting, waiting_json};
+use crate::attend::{WaitEnd, waiting, waiting_json};
 use crate::call::Reply;
 use crate::delivery::Delivery;
-use crate::held::{Held, Showing, Telling};
+use crate::held::{LiveSession, Showing, EndAnnounced};
 use crate::random;
 use crate::report;
 use crate::toolbox::Toolbox;
 
 /// What an answer is made of.
-pub(crate) struct Answer<'a> {
+pub(crate) struct ReplyBuilder<'a> {
     pub(crate) toolbox: &'a Toolbox,
-    pub(crate) held: &'a Arc<Held>,
+    pub(crate) held: &'a Arc<LiveSession>,
     pub(crate) began: Instant,
     pub(crate) showing: Showing,
-    pub(crate) ending: Ending,
+    pub(crate) ending: WaitEnd,
     pub(crate) input: Option<InputReport>,
     pub(crate) notes: Vec<String>,
     pub(crate) delivery: &'a Delivery,
@@ -79,7 +79,7 @@ struct Stamp {
 /// The text is for a model, which pays for each line; the field has them all.
 const MOST_DENIALS_SHOWN: usize = 12;
 
-impl Answer<'_> {
+impl ReplyBuilder<'_> {
     pub(crate) async fn reply(mut self) -> Reply {
         let held = Arc::clone(self.held);
         let _turn = held.turn().await;
@@ -89,7 +89,7 @@ impl Answer<'_> {
         // From here on nothing waits: a call that is dropped was dropped before, and has told nothing.
         self.note_repetition(&fitted);
         situation.denials = held.telling(self.delivery, |held| {
-            held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| Telling::Told));
+            held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| EndAnnounced::Told));
             held.untold_refusals()
         });
         self.note_losses(&fitted);
@@ -114,17 +114,17 @@ impl Answer<'_> {
         let left_running = self.left_running(receipt.as_deref());
         let mut state = Vec::new();
         let mut met = None;
-        if let Ending::Met(condition, how) = &self.ending {
+        if let WaitEnd::Met(condition, how) = &self.ending {
             met = Some(*condition);
             // The line of the exit says that, and the list of addresses a port.
             if !matches!(*condition, "exit" | "port") {
                 state.push(how.clone());
             }
         }
-        if let Ending::Unmet = self.ending {
+        if let WaitEnd::Unmet = self.ending {
             state.push("no condition held".to_owned());
         }
-        if let Ending::Input(wanted) = self.ending {
+        if let WaitEnd::Input(wanted) = self.ending {
             met = Some("input");
             state.push(waiting(wanted));
         }
@@ -146,7 +146,7 @@ impl Answer<'_> {
 
     /// The input that a running session waits for.
     async fn input_wanted(&self, progress: &Progress) -> Option<InputWanted> {
-        if let Ending::Waits(wanted) | Ending::Input(wanted) = self.ending
+        if let WaitEnd::Waits(wanted) | WaitEnd::Input(wanted) = self.ending
             && wanted.is_probable()
         {
             // The wait has seen more of it than one look can.
@@ -288,7 +288,7 @@ impl Answer<'_> {
 
 impl InputReport {
     /// Of a write that offered so many bytes, of which so many were just taken.
-    pub(crate) fn of(held: &Held, offered: usize, accepted: usize) -> Self {
+    pub(crate) fn of(held: &LiveSession, offered: usize, accepted: usize) -> Self {
         let target = held.session.progress().input.accepted;
         Self { offered: offered as u64, accepted: accepted as u64, target }
     }

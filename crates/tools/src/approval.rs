@@ -11,7 +11,7 @@ use crate::arguments::{Arguments, BadArgument};
 use crate::call::{Approval, Call};
 use crate::execution::Execution;
 use crate::keepers::{Pending, alive};
-use crate::tool::Refusal;
+use crate::tool::ToolError;
 use crate::toolbox::Toolbox;
 
 /// The longest a call waits for a person's word.
@@ -27,7 +27,7 @@ struct Proposal {
 impl Toolbox {
     /// Refuses a call that would start what rules forbid, or what a person did not approve. A call that a person approved
     /// runs in the directory that they saw, wherever its path leads by then.
-    pub(crate) async fn approve(&self, call: &mut Call) -> Result<(), Refusal> {
+    pub(crate) async fn approve(&self, call: &mut Call) -> Result<(), ToolError> {
         let Some(rules) = self.options().rules.clone() else { return Ok(()) };
         // Refused here as the tool would: a call whose circumstances cannot be read must not go on unjudged.
         let Some(proposal) = self.proposal(&rules, call)? else { return Ok(()) };
@@ -37,7 +37,7 @@ impl Toolbox {
             Verdict::Ask => {
                 ask(&proposal, &rules, call).await?;
                 let pinned = proposal.execution.pin_directory(&mut call.arguments);
-                if pinned { Ok(()) } else { Err(Refusal(UNPRINTABLE_DIRECTORY.to_owned())) }
+                if pinned { Ok(()) } else { Err(ToolError(UNPRINTABLE_DIRECTORY.to_owned())) }
             }
         }
     }
@@ -76,7 +76,7 @@ impl Toolbox {
     }
 }
 
-async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), Refusal> {
+async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), ToolError> {
     let reasons = Reasons::of(&proposal.judgement, rules);
     let Some(person) = &call.person else {
         return Err(unapproved("nobody can be asked through this client", &reasons));
@@ -91,8 +91,8 @@ async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), Refu
     }
 }
 
-fn forbidden(judgement: &Judgement) -> Refusal {
-    Refusal(format!(
+fn forbidden(judgement: &Judgement) -> ToolError {
+    ToolError(format!(
         "forbidden by the rules, nothing was run:\n{}\nDo not look for a way around; say what you need it for.",
         judgement.explanation()
     ))
@@ -118,9 +118,9 @@ impl Reasons {
     }
 }
 
-fn unapproved(why: &str, reasons: &Reasons) -> Refusal {
+fn unapproved(why: &str, reasons: &Reasons) -> ToolError {
     let Reasons { explanation, remedy } = reasons;
-    Refusal(format!(
+    ToolError(format!(
         "this command needs a person's approval, and {why}; nothing was run:\n{explanation}\n{remedy}"
     ))
 }

@@ -8,7 +8,7 @@ use windlass_engine::{InputKind, InputWanted, Met, PatternText, Session, Until};
 use windlass_output::{Offset, Span, settle};
 
 use crate::call::{Call, Progress, Question};
-use crate::held::{Held, ViewKind};
+use crate::held::{LiveSession, ViewKind};
 use crate::report;
 use crate::until::Conditions;
 
@@ -28,7 +28,7 @@ pub(crate) struct Wait {
 
 /// Why a wait ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Ending {
+pub(crate) enum WaitEnd {
     /// Time is up, or the process is: nothing that was asked for by name.
     Time,
     /// It waits for input, which no condition asked for.
@@ -49,7 +49,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 impl Wait {
     /// What is waited for when nobody said: the end, or a terminal program that has nothing left to do but to be typed
     /// at.
-    fn plain(held: &Held, deadline: Instant) -> Self {
+    fn plain(held: &LiveSession, deadline: Instant) -> Self {
         let input = held.session.facts().terminal.is_some();
         let conditions = Conditions { exit: true, input, ..Conditions::default() };
         let (from, silent_from) = (held.unread().from(), held.session.started());
@@ -57,7 +57,7 @@ impl Wait {
     }
 
     /// These conditions, or what is waited for when nobody said.
-    pub(crate) fn of(held: &Held, until: Option<Conditions>) -> Self {
+    pub(crate) fn of(held: &LiveSession, until: Option<Conditions>) -> Self {
         let deadline = Instant::now();
         match until {
             Some(conditions) => Self { conditions, asked: true, ..Self::plain(held, deadline) },
@@ -66,7 +66,7 @@ impl Wait {
     }
 
     /// Waits for the session.
-    pub(crate) async fn attend(&self, held: &Held, call: &Call) -> Ending {
+    pub(crate) async fn attend(&self, held: &LiveSession, call: &Call) -> WaitEnd {
         let mut deadline = self.deadline;
         let began = Instant::now();
         let mut asks =
@@ -109,25 +109,25 @@ impl Wait {
     }
 
     /// Waits for something new, so that the same prompt is not looked at again and again.
-    async fn waits_for_output(&self, held: &Held, deadline: Instant) -> bool {
+    async fn waits_for_output(&self, held: &LiveSession, deadline: Instant) -> bool {
         let mut until = self.until(deadline, false);
         until.reached = Some(held.session.journal().end() + 1);
         until.patterns.clear();
         matches!(held.session.wait(&until).await, Met::Reached(_))
     }
 
-    fn ending(&self, met: Met) -> Ending {
+    fn ending(&self, met: Met) -> WaitEnd {
         match met {
-            Met::Exit(_) if self.asked => Ending::Met("exit", "exited".into()),
+            Met::Exit(_) if self.asked => WaitEnd::Met("exit", "exited".into()),
             Met::Pattern(found) => {
-                Ending::Met("pattern", format!("pattern matched at {}..{}", found.raw.from(), found.raw.to()))
+                WaitEnd::Met("pattern", format!("pattern matched at {}..{}", found.raw.from(), found.raw.to()))
             }
-            Met::Idle(idle) => Ending::Met("idle", format!("idle for {}", report::seconds(idle))),
-            Met::Port(port) => Ending::Met("port", format!("listening on port {port}")),
-            Met::Input(wanted) if self.asked => Ending::Input(wanted),
-            Met::Input(wanted) => Ending::Waits(wanted),
-            _ if self.asked => Ending::Unmet,
-            _ => Ending::Time,
+            Met::Idle(idle) => WaitEnd::Met("idle", format!("idle for {}", report::seconds(idle))),
+            Met::Port(port) => WaitEnd::Met("port", format!("listening on port {port}")),
+            Met::Input(wanted) if self.asked => WaitEnd::Input(wanted),
+            Met::Input(wanted) => WaitEnd::Waits(wanted),
+            _ if self.asked => WaitEnd::Unmet,
+            _ => WaitEnd::Time,
         }
     }
 }
@@ -194,7 +194,7 @@ fn tail(session: &Session, most: usize) -> Vec<String> {
 
 /// Lets a person answer. The answer goes to the program and nowhere else: it is not shown, so it is not journaled. Says
 /// whether to ask again when the program does.
-async fn ask(held: &Held, call: &Call, patience: Duration) -> bool {
+async fn ask(held: &LiveSession, call: &Call, patience: Duration) -> bool {
     let Some(person) = &call.person else { return false };
     let question = Question {
         session: held.number.to_string(),

@@ -139,7 +139,7 @@ pub struct UnknownTool(pub String);
 
 /// Something happened to a session, whoever was waiting for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SessionEvent {
     /// It was started.
     Started {
         /// Its id, as the caller writes it.
@@ -197,7 +197,7 @@ pub struct Question {
 }
 
 /// What a person is waited for with.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
+pub type UserReplyFuture<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 
 /// A command that a rule wants a person's word for, before anything of it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ pub type Approved<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 /// Somebody who can answer a program's hidden prompt, and say yes to a command.
 pub trait Person: Send + Sync {
     /// Asks. `None`: nobody answered, or they declined.
-    fn ask(&self, question: Question) -> Answer<'_>;
+    fn ask(&self, question: Question) -> UserReplyFuture<'_>;
 
     /// Asks whether a command may run. `false`: nobody answered, or they declined.
     fn approve(&self, approval: Approval) -> Approved<'_>;

@@ -10,10 +10,10 @@ use windlass_engine::{LoadRecord, Receipt, SessionId, SessionRecord, Store};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
-use crate::held::{Held, Number, Telling};
+use crate::held::{LiveSession, Number, EndAnnounced};
 use crate::owner::Sharing;
 use crate::report;
-use crate::tool::{NOTHING_WRITTEN, Refusal, holds, note_lines};
+use crate::tool::{NOTHING_WRITTEN, ToolError, holds, note_lines};
 use crate::toolbox::{Numbering, Toolbox};
 
 /// A session that is over.
@@ -27,12 +27,12 @@ pub(crate) struct Ended {
 
 /// Sessions of one caller that are no longer listed and can still be read, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
-    sessions: Mutex<VecDeque<Shelved>>,
+pub(crate) struct ArchivedSessions {
+    sessions: Mutex<VecDeque<ArchivedSession>>,
 }
 
 #[derive(Clone, Debug)]
-struct Shelved {
+struct ArchivedSession {
     number: Number,
     id: SessionId,
     name: Option<String>,
@@ -43,11 +43,11 @@ struct Shelved {
 const MOST_SHELVED: usize = 1000;
 const MOST_SHELVED_BYTES: u64 = 4 << 30;
 
-impl Shelf {
+impl ArchivedSessions {
     /// Takes sessions in, and hands back those that had to make room: they are to be removed.
-    pub(crate) fn take_in(&self, sessions: &[std::sync::Arc<Held>]) -> Vec<SessionId> {
+    pub(crate) fn take_in(&self, sessions: &[std::sync::Arc<LiveSession>]) -> Vec<SessionId> {
         let mut shelf = self.lock();
-        shelf.extend(sessions.iter().map(|held| Shelved {
+        shelf.extend(sessions.iter().map(|held| ArchivedSession {
             number: held.number,
             id: held.session.id(),
             name: held.session.facts().name.clone(),
@@ -68,11 +68,11 @@ impl Shelf {
     }
 
     fn find(&self, asked: &SessionRef) -> Option<(Number, SessionId)> {
-        let is_meant = |shelved: &&Shelved| asked.means(shelved.number, shelved.name.as_deref());
+        let is_meant = |shelved: &&ArchivedSession| asked.means(shelved.number, shelved.name.as_deref());
         self.lock().iter().rev().find(is_meant).map(|shelved| (shelved.number, shelved.id))
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Shelved>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<ArchivedSession>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -80,7 +80,7 @@ impl Shelf {
 impl Toolbox {
     /// What is on disk of a session that this caller may ask for. Numbers that anybody could guess open nothing to callers
     /// whose own are secret. A record that cannot be read is not one that is not there.
-    pub(crate) fn recorded(&self, asked: &SessionRef) -> Result<Option<(Number, SessionRecord)>, Refusal> {
+    pub(crate) fn recorded(&self, asked: &SessionRef) -> Result<Option<(Number, SessionRecord)>, ToolError> {
         let Some(store) = self.options().store.as_ref() else { return Ok(None) };
         if let Some((number, id)) = self.shelf().find(asked).or_else(|| self.kept().find(asked)) {
             return Ok(loaded(store, number, id)?.map(|record| (number, record)));
@@ -146,7 +146,7 @@ impl Toolbox {
             notes.insert(0, NOTHING_WRITTEN.to_owned());
         }
         let was_told =
-            ended.shelved || self.tell_kept_end(ended.number, &call.delivery) == Some(Telling::Told);
+            ended.shelved || self.tell_kept_end(ended.number, &call.delivery) == Some(EndAnnounced::Told);
         let (mut text, mut object) = match call.tool.as_str() {
             "stop_session" => ended.stopped(),
             _ => ended.polled(began, was_told),
@@ -219,7 +219,7 @@ impl Ended {
 }
 
 /// A session's record, if there is one.
-fn loaded(store: &Store, number: Number, id: SessionId) -> Result<Option<SessionRecord>, Refusal> {
+fn loaded(store: &Store, number: Number, id: SessionId) -> Result<Option<SessionRecord>, ToolError> {
     match store.load(id) {
         Ok(record) => Ok(Some(record)),
         Err(LoadRecord::NotFound { .. }) => Ok(None),
@@ -229,9 +229,9 @@ fn loaded(store: &Store, number: Number, id: SessionId) -> Result<Option<Session
     }
 }
 
-fn unknowable(asked: &str, reason: &str) -> Refusal {
+fn unknowable(asked: &str, reason: &str) -> ToolError {
     let asked = report::shortened(asked, 80);
-    Refusal(format!("session {asked} may exist and may be running; that cannot be known: {reason}"))
+    ToolError(format!("session {asked} may exist and may be running; that cannot be known: {reason}"))
 }
 
 /// What was asked for.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use windlass_engine::sandbox::{Denial, Operation};
 use windlass_engine::{
-    Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until, ended_on_alternate_screen,
+    Fitted, Fitting, Form, Met, ProcessLine, Session, TokenTally, Until, ended_on_alternate_screen,
 };
 use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
 
@@ -19,14 +19,14 @@ use crate::shell::readable_command;
 
 /// A session that a caller started.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LiveSession {
     pub(crate) number: Number,
     pub(crate) session: Session,
     /// The script, as it was given.
     pub(crate) command: String,
     /// The variables that were kept from it.
     pub(crate) removed: Vec<String>,
-    place: Mutex<Place>,
+    place: Mutex<ReadCursor>,
     /// Whoever makes an answer holds it, so that two never show the same.
     turn: tokio::sync::Mutex<()>,
     attended: AtomicUsize,
@@ -37,7 +37,7 @@ pub(crate) struct Held {
     /// How many more there were when that was told last.
     unlisted_told: AtomicU32,
     /// What has been counted of the unread output while it was printed.
-    tally: Mutex<Option<Tally>>,
+    tally: Mutex<Option<TokenTally>>,
     /// How much had been printed when a person was asked and did not answer, and one more; 0 if that never happened.
     unanswered: AtomicU64,
 }
@@ -73,11 +73,11 @@ impl From<Number> for Value {
 
 /// How far a caller got.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ReadCursor {
     unread: Offset,
     /// A full-screen program had the screen there: what it draws next is no text either.
     full_screen: bool,
-    exit: Telling,
+    exit: EndAnnounced,
     /// The caller ended it.
     dismissed: bool,
     /// Output that a lost reply had shown and that no later one has.
@@ -87,14 +87,14 @@ struct Place {
 /// A caller's state before a reply, which is restored if the reply is lost.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    place: Place,
+    place: ReadCursor,
     refusals_told: usize,
     unlisted_told: u32,
 }
 
 /// What the caller knows of a session's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Telling {
+pub(crate) enum EndAnnounced {
     /// Nothing.
     Untold,
     /// It was mentioned beside the answer to something else.
@@ -143,12 +143,12 @@ impl Showing {
     }
 }
 
-impl Held {
+impl LiveSession {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
-        let place = Mutex::new(Place {
+        let place = Mutex::new(ReadCursor {
             unread: Offset::ZERO,
             full_screen: false,
-            exit: Telling::Untold,
+            exit: EndAnnounced::Untold,
             dismissed: false,
             lost: None,
         });
@@ -223,8 +223,8 @@ impl Held {
     /// The reply that mentioned its end is lost.
     pub(crate) fn take_announcement_back(&self) {
         let mut place = self.place();
-        if place.exit == Telling::Announced {
-            place.exit = Telling::Untold;
+        if place.exit == EndAnnounced::Announced {
+            place.exit = EndAnnounced::Untold;
         }
     }
 
@@ -294,7 +294,7 @@ impl Held {
 
     /// The unread output that can be shown now, fitted.
     fn unread_fitted(&self, showing: &Showing) -> Fitted {
-        let Place { unread: from, full_screen, .. } = *self.place();
+        let ReadCursor { unread: from, full_screen, .. } = *self.place();
         let span = Span::new(from, self.whole_end(from));
         let mut fitting = showing.fitting(&self.number);
         if full_screen && fitting.form == Form::Settled {
@@ -311,14 +311,14 @@ impl Held {
     }
 
     /// Notes what an answer tells: the output before this offset, and the end if there was one.
-    pub(crate) fn told(&self, unread: Offset, exit: Option<Telling>) {
+    pub(crate) fn told(&self, unread: Offset, exit: Option<EndAnnounced>) {
         let runs = self.session.receipt().is_none();
         let full_screen = runs && self.session.screen().is_some_and(|screen| screen.alternate);
         let mut place = self.place();
         place.unread = place.unread.max(unread);
         place.lost = place.lost.filter(|lost| lost.to() > unread);
         place.full_screen = full_screen;
-        place.exit = place.exit.max(exit.unwrap_or(Telling::Untold));
+        place.exit = place.exit.max(exit.unwrap_or(EndAnnounced::Untold));
     }
 
     /// Does this work, and meanwhile counts what is printed: of a large output, only the last part is left to count when
@@ -368,11 +368,11 @@ impl Held {
         let (form, tokenizer, unread) = (showing.view.form(), showing.tokenizer, self.unread());
         let mut kept = self.tally();
         let tally = kept.take().filter(|tally| tally.is_of(form, tokenizer, unread));
-        let tally = tally.unwrap_or_else(|| Tally::new(form, tokenizer, unread.from()));
+        let tally = tally.unwrap_or_else(|| TokenTally::new(form, tokenizer, unread.from()));
         *kept = Some(tally.advanced(self.session.journal(), end));
     }
 
-    fn tally(&self) -> MutexGuard<'_, Option<Tally>> {
+    fn tally(&self) -> MutexGuard<'_, Option<TokenTally>> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -394,11 +394,11 @@ impl Held {
     pub(crate) fn announce(&self) -> bool {
         let mut place = self.place();
         // The cheapest first: this is asked of every session with every answer.
-        let announces = place.exit == Telling::Untold
+        let announces = place.exit == EndAnnounced::Untold
             && self.attended.load(Ordering::Relaxed) == 0
             && self.session.receipt().is_some();
         if announces {
-            place.exit = Telling::Announced;
+            place.exit = EndAnnounced::Announced;
         }
         announces
     }
@@ -406,7 +406,7 @@ impl Held {
     /// Notes that the end is mentioned beside the answer to something else.
     pub(crate) fn mention(&self) {
         let mut place = self.place();
-        place.exit = place.exit.max(Telling::Announced);
+        place.exit = place.exit.max(EndAnnounced::Announced);
     }
 
     /// Notes that a person was asked for what the program wants to know now, and did not say.
@@ -427,7 +427,7 @@ impl Held {
 
     /// Whether its caller knows of its end and of everything it printed.
     pub(crate) fn was_told_everything(&self) -> bool {
-        self.place().exit > Telling::Untold && self.unread().is_empty()
+        self.place().exit > EndAnnounced::Untold && self.unread().is_empty()
     }
 
     /// The same, or its caller had it ended.
@@ -442,10 +442,10 @@ impl Held {
 
     /// Whether its end was the answer to something.
     pub(crate) fn exit_told(&self) -> bool {
-        self.place().exit == Telling::Told
+        self.place().exit == EndAnnounced::Told
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn place(&self) -> MutexGuard<'_, ReadCursor> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -463,7 +463,7 @@ pub(crate) fn screen_fitted(fitting: &Fitting<'_>, text: String, span: Span) -> 
 
 /// A call that waits for a session.
 #[derive(Debug)]
-pub(crate) struct Attending(Arc<Held>);
+pub(crate) struct Attending(Arc<LiveSession>);
 
 impl Drop for Attending {
     fn drop(&mut self) {

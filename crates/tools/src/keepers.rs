@@ -11,13 +11,13 @@ use tokio::task::JoinSet;
 use windlass_engine::{LoadRecord, Presence, SessionId, SessionRecord};
 
 use crate::arguments::SessionRef;
-use crate::call::{Call, Event, Progress, Reply, SessionSummary};
+use crate::call::{Call, SessionEvent, Progress, Reply, SessionSummary};
 use crate::delivery::Delivery;
 use crate::ended::{Ended, command};
-use crate::held::{Held, Number, Telling};
+use crate::held::{LiveSession, Number, EndAnnounced};
 use crate::owner::Sharing;
 use crate::report;
-use crate::tool::{Refusal, note_lines};
+use crate::tool::{ToolError, note_lines};
 use crate::toolbox::{Numbering, Toolbox};
 
 /// Something that will be there.
@@ -26,7 +26,7 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Those who keep sessions that outlive this runtime.
 pub trait Keepers: Send + Sync {
     /// Has a new keeper carry out a call that starts a session.
-    fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<Started, String>>;
+    fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<ShimStarted, String>>;
 
     /// Has the keeper of a session carry out a call. It answers, whatever becomes of the keeper.
     fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, PassedOn>;
@@ -94,7 +94,7 @@ impl KeeperFailure {
 
 /// What a new keeper says.
 #[derive(Clone, Debug)]
-pub struct Started {
+pub struct ShimStarted {
     /// Its answer to the call.
     pub reply: Reply,
     /// The session's number in the store, if there is a session.
@@ -103,7 +103,7 @@ pub struct Started {
 
 /// What one caller knows of sessions that others keep.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct DetachedSessions {
     started: Mutex<BTreeMap<Number, Known>>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Kept {
 struct Known {
     id: Option<SessionId>,
     name: Option<String>,
-    end: Telling,
+    end: EndAnnounced,
 }
 
 /// How often a caller hears that a call which somebody else carries out is still going on.
@@ -183,8 +183,8 @@ impl Toolbox {
             }
         };
         if let Some(number) = started.reply.structured["session"].as_u64().map(Number) {
-            self.kept().lock().insert(number, Known { id: started.id, name, end: Telling::Untold });
-            self.tell(Event::Started { session: number.to_string() });
+            self.kept().lock().insert(number, Known { id: started.id, name, end: EndAnnounced::Untold });
+            self.tell(SessionEvent::Started { session: number.to_string() });
             self.note_kept_exit(number, &started.reply, &call.delivery);
         }
         started.reply
@@ -197,7 +197,7 @@ impl Toolbox {
             let record = match self.recorded(&SessionRef::Number(number.0)) {
                 Ok(found) => found?.1,
                 // It was started, so it is listed; nothing else is known of it.
-                Err(Refusal(reason)) => {
+                Err(ToolError(reason)) => {
                     let (id, state) = (number.to_string(), report::shortened(&reason, 200));
                     return Some(SessionSummary {
                         id,
@@ -234,7 +234,7 @@ impl Toolbox {
     pub(crate) fn kept_number(&self, asked: &SessionRef) -> Option<Number> {
         // A name belongs to the session that runs: one of this runtime that is over does not hide a kept one.
         let is_own =
-            |held: Arc<Held>| matches!(asked, SessionRef::Number(_)) || held.session.receipt().is_none();
+            |held: Arc<LiveSession>| matches!(asked, SessionRef::Number(_)) || held.session.receipt().is_none();
         if self.find_held(asked).is_some_and(is_own) {
             return None;
         }
@@ -411,20 +411,20 @@ impl Toolbox {
 
     fn note_kept_exit(&self, number: Number, reply: &Reply, delivery: &Delivery) {
         let Some(code) = reply.structured.get("exit_code") else { return };
-        if self.tell_kept_end(number, delivery) == Some(Telling::Untold) {
+        if self.tell_kept_end(number, delivery) == Some(EndAnnounced::Untold) {
             let line = format!("session {number} exited with code {code}");
-            self.tell(Event::Ended { session: number.to_string(), line });
+            self.tell(SessionEvent::Ended { session: number.to_string(), line });
         }
     }
 
     /// Notes that a reply tells the end of a session, and returns what its caller knew before.
-    pub(crate) fn tell_kept_end(&self, number: Number, delivery: &Delivery) -> Option<Telling> {
-        let before = self.kept().set_end(number, Telling::Told)?;
+    pub(crate) fn tell_kept_end(&self, number: Number, delivery: &Delivery) -> Option<EndAnnounced> {
+        let before = self.kept().set_end(number, EndAnnounced::Told)?;
         self.untell_on_loss(number, before, delivery);
         Some(before)
     }
 
-    fn untell_on_loss(&self, number: Number, before: Telling, delivery: &Delivery) {
+    fn untell_on_loss(&self, number: Number, before: EndAnnounced, delivery: &Delivery) {
         let toolbox = self.clone();
         delivery.on_loss(move || {
             toolbox.kept().set_end(number, before);
@@ -435,24 +435,24 @@ impl Toolbox {
     pub(crate) fn kept_announcements(&self, delivery: &Delivery) -> Vec<String> {
         let Some(store) = &self.options().store else { return Vec::new() };
         let mut announcements = Vec::new();
-        for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| known.end == Telling::Untold)
+        for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| known.end == EndAnnounced::Untold)
         {
             let record = known.id.and_then(|id| store.load(id).ok());
             if let Some(receipt) = record.and_then(|record| record.receipt) {
-                known.end = Telling::Announced;
+                known.end = EndAnnounced::Announced;
                 let line = format!("session {number} {}", report::ending(&receipt));
-                self.tell(Event::Ended { session: number.to_string(), line: line.clone() });
+                self.tell(SessionEvent::Ended { session: number.to_string(), line: line.clone() });
                 announcements.push((*number, line));
             }
         }
         for (number, _) in &announcements {
-            self.untell_on_loss(*number, Telling::Untold, delivery);
+            self.untell_on_loss(*number, EndAnnounced::Untold, delivery);
         }
         announcements.into_iter().map(|(_, line)| line).collect()
     }
 }
 
-impl Kept {
+impl DetachedSessions {
     /// The session that is meant, and its number in the store.
     pub(crate) fn find(&self, asked: &SessionRef) -> Option<(Number, SessionId)> {
         let started = self.lock();
@@ -461,7 +461,7 @@ impl Kept {
     }
 
     /// Notes what the caller knows of the end of a session, and returns what it knew before.
-    fn set_end(&self, number: Number, end: Telling) -> Option<Telling> {
+    fn set_end(&self, number: Number, end: EndAnnounced) -> Option<EndAnnounced> {
         self.lock().get_mut(&number).map(|known| std::mem::replace(&mut known.end, end))
     }
 

@@ -35,17 +35,17 @@ mod variable_patterns;
 mod views;
 
 pub use call::{
-    Answer, Approval, Approved, Call, Dismissal, Event, LeftProcess, Person, Progress, Question, Reply,
+    UserReplyFuture, Approval, Approved, Call, Dismissal, SessionEvent, LeftProcess, Person, Progress, Question, Reply,
     SessionSummary, UnknownTool,
 };
 pub use catalogue::{Hints, Profile, Tool};
 pub use delivery::{Delivery, Outcome};
 pub use environment::{EnvironmentPolicy, Inherit, SecretVariables, Variables};
 pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
-pub use keepers::{KeeperFailure, Keepers, PassedOn, Pending, Started};
+pub use keepers::{KeeperFailure, Keepers, PassedOn, Pending, ShimStarted};
 pub use others::OtherRuntimes;
 pub use owner::Sharing;
-pub use reach::{ConfinedReply, Reach, path_from_json, path_to_json};
+pub use reach::{ConfinedReply, PathAccess, path_from_json, path_to_json};
 pub use report::denials_json;
 pub use secrets::looks_secret;
 pub use session_queue::CallTicket;

@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 use windlass_engine::sandbox::{Plan, Policy};
 use windlass_engine::{
-    CommandSpec, Engine, Journal, Keeping, Lifetime, Met, Piece, Session, StartError, Stream, Until,
+    CommandSpec, Engine, Journal, Keeping, Lifetime, Met, JournalPiece, Session, StartError, Stream, Until,
 };
 use windlass_output::{Offset, Span};
 
 pub(crate) use self::state::ShellState;
 use crate::environment::{Composed, Connection, EnvironmentPolicy, Overrides, Variables, get};
-use crate::shell::{Dialect, Shell};
+use crate::shell::{ShellDialect, Shell};
 
 /// The most a start-up may print, environment included, before it is no longer looked at.
 const MOST_OUTPUT: u64 = 4 << 20;
@@ -44,7 +44,7 @@ pub(crate) struct LoginEnvironments {
     withheld: Vec<String>,
     policy: EnvironmentPolicy,
     /// Oldest first.
-    captured: Mutex<Vec<Entry>>,
+    captured: Mutex<Vec<LoginEntry>>,
 }
 
 /// A login shell and the policy that confines it.
@@ -55,7 +55,7 @@ pub(crate) struct Login<'a> {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct LoginEntry {
     shell: Shell,
     policy: Policy,
     stamps: Vec<Stamp>,
@@ -135,7 +135,7 @@ impl LoginEnvironments {
         let stamps: Vec<Stamp> =
             startup_files(shell.dialect, &self.given).iter().map(|path| Stamp::of(path)).collect();
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |entry: &Entry| entry.shell == *shell && entry.policy == *policy;
+        let same = |entry: &LoginEntry| entry.shell == *shell && entry.policy == *policy;
         if let Some(place) = captured.iter().position(same) {
             if captured[place].stamps == stamps {
                 return Arc::clone(&captured[place].environment);
@@ -146,7 +146,7 @@ impl LoginEnvironments {
             captured.remove(0);
         }
         let environment = Arc::default();
-        captured.push(Entry {
+        captured.push(LoginEntry {
             shell: shell.clone(),
             policy: policy.clone(),
             stamps,
@@ -211,7 +211,7 @@ impl LoginEnvironments {
         let directory = home.filter(|home| home.is_absolute() && home.is_dir()).unwrap_or(Path::new("/"));
         let (before, after) = scripts(shell.dialect, marker);
         let mut argv = vec![shell.program.clone().into_os_string()];
-        if shell.dialect == Dialect::Zsh {
+        if shell.dialect == ShellDialect::Zsh {
             argv.push("-f".into());
         }
         argv.extend(["-c".into(), before.into(), shell.program.clone().into_os_string(), after.into()]);
@@ -235,19 +235,19 @@ impl Stamp {
 }
 
 /// What a login shell of this kind reads. A directory's stamp changes with its list of files.
-fn startup_files(dialect: Dialect, variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
+fn startup_files(dialect: ShellDialect, variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let directory = |name: &str| get(variables, name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = directory("HOME").unwrap_or_else(|| "/".into());
     let zsh = directory("ZDOTDIR").unwrap_or_else(|| home.clone());
     let below = |directory: &Path, names: &[&str]| names.iter().map(|name| directory.join(name)).collect();
     let mut files: Vec<PathBuf> = match dialect {
-        Dialect::Bash => below(&home, &[".bash_profile", ".bash_login", ".profile", ".bashrc"]),
-        Dialect::Zsh => below(&zsh, &[".zshenv", ".zprofile", ".zshrc", ".zlogin"]),
-        Dialect::Posix => below(&home, &[".profile"]),
+        ShellDialect::Bash => below(&home, &[".bash_profile", ".bash_login", ".profile", ".bashrc"]),
+        ShellDialect::Zsh => below(&zsh, &[".zshenv", ".zprofile", ".zshrc", ".zlogin"]),
+        ShellDialect::Posix => below(&home, &[".profile"]),
     };
     let system = match dialect {
-        Dialect::Zsh => vec!["zsh/zshenv", "zsh/zprofile", "zsh/zlogin", "zshenv", "zprofile", "profile"],
-        Dialect::Bash | Dialect::Posix => vec!["profile", "profile.d", "bash.bashrc"],
+        ShellDialect::Zsh => vec!["zsh/zshenv", "zsh/zprofile", "zsh/zlogin", "zshenv", "zprofile", "profile"],
+        ShellDialect::Bash | ShellDialect::Posix => vec!["profile", "profile.d", "bash.bashrc"],
     };
     files.extend(system.iter().map(|name| Path::new("/etc").join(name)));
     files
@@ -256,16 +256,16 @@ fn startup_files(dialect: Dialect, variables: &[(OsString, OsString)]) -> Vec<Pa
 /// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of that one, which
 /// prints its state and its environment. Each part stands between markers. One process does it all, so the login shell begins with the
 /// limits and the umask that the first one printed.
-fn scripts(dialect: Dialect, marker: &str) -> (String, String) {
+fn scripts(dialect: ShellDialect, marker: &str) -> (String, String) {
     // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the end.
     let (head, tail) = marker.split_at(marker.len() / 2);
     let mark = format!("printf %s%s {head} {tail}");
     let state::Questions { names, handover, state, variables, environment } = state::Questions::of(dialect);
     // A trap of the start-up files would print between the entries.
     let untrap = match dialect {
-        Dialect::Bash => "trap - DEBUG ERR RETURN; ",
-        Dialect::Zsh => "trap - DEBUG ZERR; ",
-        Dialect::Posix => "",
+        ShellDialect::Bash => "trap - DEBUG ERR RETURN; ",
+        ShellDialect::Zsh => "trap - DEBUG ZERR; ",
+        ShellDialect::Posix => "",
     };
     let before = format!("{mark}\n{names}\n{state}\n{mark}\nexec \"$0\" -l -c \"{handover}\n$1\"");
     let after = format!("{untrap}{mark}\n{state}\n{variables}\n{mark}\n{environment}\n{mark}");
@@ -282,7 +282,7 @@ fn printed(journal: &Journal) -> Vec<u8> {
     while position < journal.end().min(Offset::new(MOST_OUTPUT)) {
         let reading = journal.read(Span::new(position, journal.end()), 1 << 20);
         for piece in reading.pieces {
-            if let Piece::Bytes { stream: Stream::Stdout, bytes, .. } = piece {
+            if let JournalPiece::Bytes { stream: Stream::Stdout, bytes, .. } = piece {
                 printed.extend_from_slice(&bytes);
             }
         }

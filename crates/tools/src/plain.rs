@@ -14,7 +14,7 @@ use windlass_engine::CommandSpec;
 
 use crate::environment::{get, put};
 use crate::login::Captured;
-use crate::shell::{Dialect, Shell, find_program};
+use crate::shell::{ShellDialect, Shell, find_program};
 
 /// What shells do themselves, and words that are no commands. A program may have such a name, too, but is not meant.
 const OWN: &[&str] = &[
@@ -110,16 +110,16 @@ pub(crate) fn without_shell(
 ) -> Option<CommandSpec> {
     let words = words(script)?;
     let is_known = match shell.dialect {
-        Dialect::Bash => is_usual(&spec.environment),
-        Dialect::Posix => shell.program.ends_with("sh") || shell.program.ends_with("dash"),
-        Dialect::Zsh => false,
+        ShellDialect::Bash => is_usual(&spec.environment),
+        ShellDialect::Posix => shell.program.ends_with("sh") || shell.program.ends_with("dash"),
+        ShellDialect::Zsh => false,
     } && get(&spec.environment, "PATH").is_some();
     if !is_known || login.state.changes_programs || is_function(words[0], &spec.environment, login) {
         return None;
     }
     let program = program(words[0], spec)?;
     let mut spec = spec.clone();
-    if shell.dialect == Dialect::Bash {
+    if shell.dialect == ShellDialect::Bash {
         put(&mut spec.environment, "_".as_ref(), Some(program.as_os_str()));
         if get(&spec.environment, "SHLVL").is_none() {
             put(&mut spec.environment, "SHLVL".as_ref(), Some("0".as_ref()));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     fn bash() -> Shell {
-        Shell { program: "/bin/bash".into(), dialect: Dialect::Bash }
+        Shell { program: "/bin/bash".into(), dialect: ShellDialect::Bash }
     }
 
     fn changed(script: &str, change: impl FnOnce(&mut CommandSpec, &mut Captured)) -> Option<CommandSpec> {

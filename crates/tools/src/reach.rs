@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_engine::sandbox::{Access, HelperProgram, Plan, Policy};
-use windlass_engine::{Errand, ErrandBounds, How};
+use windlass_engine::{OneShot, OneShotBounds, How};
 
 use crate::toolbox::Toolbox;
 
 /// What may be read and written.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct PathAccess {
     /// What a process is confined by that works within this reach.
     plan: Option<Arc<Plan>>,
     places: Option<Places>,
@@ -36,7 +36,7 @@ struct PlaceRuling {
     pinned: bool,
 }
 
-impl Reach {
+impl PathAccess {
     fn of(plan: Option<Arc<Plan>>) -> Self {
         Self { places: plan.as_deref().map(Places::of), plan }
     }
@@ -165,21 +165,21 @@ pub struct ConfinedReply {
 
 impl Toolbox {
     /// What tools may touch under this policy; why not, if it cannot be enforced.
-    pub fn reach(&self, policy: &Policy) -> Result<Reach, String> {
-        self.confine(policy).map(Reach::of).map_err(|error| error.to_string())
+    pub fn reach(&self, policy: &Policy) -> Result<PathAccess, String> {
+        self.confine(policy).map(PathAccess::of).map_err(|error| error.to_string())
     }
 
     /// Has a program work within a reach that is enforced: confined like a command, with this to read on its standard input.
     /// Blocks until it has ended.
     pub fn run_confined(
         &self,
-        reach: &Reach,
+        reach: &PathAccess,
         helper: &HelperProgram,
         input: &[u8],
     ) -> Result<ConfinedReply, String> {
         let plan = reach.plan.as_ref().ok_or("nothing confines this work")?;
         let (program, arguments) = (helper.program.clone(), helper.arguments.clone());
-        let errand = Errand { program, arguments, input, bounds: ErrandBounds::default() };
+        let errand = OneShot { program, arguments, input, bounds: OneShotBounds::default() };
         let brought = self.engine().run_errand(plan, errand).map_err(|error| error.to_string())?;
         let denials: Vec<String> = brought.denials.iter().map(ToString::to_string).collect();
         match brought.how {
@@ -195,18 +195,18 @@ impl Toolbox {
 mod tests {
     use super::*;
     use windlass_engine::sandbox::{
-        Authority, Base, Confined, Layer, Network, Repository, Ruling, Surroundings, Unborn,
+        Authority, Base, Confined, Layer, Network, Repository, Ruling, PolicyContext, MustNotExist,
     };
 
     #[test]
     fn what_must_stay_can_be_written_into_and_what_must_not_come_cannot() {
         let there = std::env::temp_dir();
         let missing = there.join("windlass-nobody-makes-this");
-        let unborn = |path: &Path| Unborn { path: path.into(), directory: "/".into(), origin: String::new() };
+        let unborn = |path: &Path| MustNotExist { path: path.into(), directory: "/".into(), origin: String::new() };
         let ruling = Ruling { path: "/".into(), access: Access::Write, origin: String::new(), pinned: false };
         let plan = Plan {
             policy: "test",
-            authority: Authority::of(&Confined::new(Base::ReadOnly), &Surroundings::default()),
+            authority: Authority::of(&Confined::new(Base::ReadOnly), &PolicyContext::default()),
             rulings: vec![ruling],
             unborn: vec![unborn(&there), unborn(&missing)],
             sockets: Vec::new(),
@@ -218,7 +218,7 @@ mod tests {
             repositories: Vec::new(),
             named_files: Vec::new(),
         };
-        let reach = Reach::of(Some(Arc::new(plan)));
+        let reach = PathAccess::of(Some(Arc::new(plan)));
         assert!(!reach.may_write(&there) && reach.may_write(&there.join("file")));
         assert!(!reach.may_write(&missing) && !reach.may_write(&missing.join("file")));
     }
@@ -229,7 +229,7 @@ mod tests {
             Ruling { path: "/w".into(), access: Access::Write, origin: String::new(), pinned: false };
         let plan = Plan {
             policy: "test",
-            authority: Authority::of(&Confined::new(Base::ReadOnly), &Surroundings::default()),
+            authority: Authority::of(&Confined::new(Base::ReadOnly), &PolicyContext::default()),
             rulings: vec![ruling],
             unborn: Vec::new(),
             sockets: Vec::new(),
@@ -241,7 +241,7 @@ mod tests {
             repositories: vec![Repository { git_dir: "/w/r/.git".into(), work_tree: "/w/r".into() }],
             named_files: Vec::new(),
         };
-        let reach = Reach::of(Some(Arc::new(plan)));
+        let reach = PathAccess::of(Some(Arc::new(plan)));
         for path in ["/w/r/.git/config", "/w/r/.git/config.worktree", "/w/.git", "/w/.git/hooks/x"] {
             assert!(!reach.may_write(Path::new(path)), "{path}");
         }
@@ -259,11 +259,11 @@ mod tests {
             ruling("/w", Access::Write, true),
             PlaceRuling { path: odd.clone(), access: Access::Deny, pinned: false },
         ];
-        let reach = Reach { plan: None, places: Some(Places { rulings, fixed: vec!["/w/.git".into()] }) };
-        let other = Reach::from_json(&reach.to_json()).expect("it is what was given");
+        let reach = PathAccess { plan: None, places: Some(Places { rulings, fixed: vec!["/w/.git".into()] }) };
+        let other = PathAccess::from_json(&reach.to_json()).expect("it is what was given");
         assert_eq!(other.places, reach.places);
         assert!(!other.may_read(&odd) && !other.may_write(Path::new("/w/.git/config")));
-        let open = Reach { plan: None, places: None };
-        assert!(Reach::from_json(&open.to_json()).expect("it is null").may_write(Path::new("/")));
+        let open = PathAccess { plan: None, places: None };
+        assert!(PathAccess::from_json(&open.to_json()).expect("it is null").may_write(Path::new("/")));
     }
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use windlass_engine::{Journal, SessionRecord, screen_text, with_causes};
 
 use crate::arguments::SessionRef;
-use crate::held::{Held, Number};
+use crate::held::{LiveSession, Number};
 use crate::keepers::loss;
 use crate::report;
-use crate::tool::Refusal;
+use crate::tool::ToolError;
 use crate::toolbox::Toolbox;
 
 /// A session whose output can be read.
-pub(crate) enum Remembered {
-    Held(Arc<Held>),
+pub(crate) enum ReadableSession {
+    Held(Arc<LiveSession>),
     Stored { number: Number, journal: Box<Journal> },
 }
 
-impl Remembered {
+impl ReadableSession {
     pub(crate) fn number(&self) -> Number {
         match self {
             Self::Held(held) => held.number,
@@ -42,27 +42,27 @@ impl Remembered {
 
 impl Toolbox {
     /// A session of this caller, or an earlier one that is remembered on disk.
-    pub(crate) fn remembered(&self, asked: &SessionRef) -> Result<Remembered, Refusal> {
+    pub(crate) fn remembered(&self, asked: &SessionRef) -> Result<ReadableSession, ToolError> {
         match self.find(asked) {
-            Ok(held) => Ok(Remembered::Held(held)),
+            Ok(held) => Ok(ReadableSession::Held(held)),
             Err(refusal) => self.stored(asked)?.ok_or(refusal),
         }
     }
 
     /// A session that was started before this caller came, is no longer listed, or was kept by another process.
-    fn stored(&self, asked: &SessionRef) -> Result<Option<Remembered>, Refusal> {
+    fn stored(&self, asked: &SessionRef) -> Result<Option<ReadableSession>, ToolError> {
         let Some(store) = &self.options().store else { return Ok(None) };
         let Some((number, record)) = self.recorded(asked)? else { return Ok(None) };
         let journal = store.open_journal(&record).map_err(|error| {
-            Refusal(format!("the output of session {number} cannot be read: {}", with_causes(&error)))
+            ToolError(format!("the output of session {number} cannot be read: {}", with_causes(&error)))
         })?;
-        Ok(Some(Remembered::Stored { number, journal: Box::new(journal) }))
+        Ok(Some(ReadableSession::Stored { number, journal: Box::new(journal) }))
     }
 
     /// Why there is no such session, or why that cannot be known.
-    pub(crate) fn unknown(&self, asked: &SessionRef) -> Refusal {
+    pub(crate) fn unknown(&self, asked: &SessionRef) -> ToolError {
         if let Some(other) = self.other(asked) {
-            return Refusal(other.out_of_reach());
+            return ToolError(other.out_of_reach());
         }
         match self.recorded(asked) {
             Err(refusal) => return refusal,
@@ -79,24 +79,24 @@ impl Toolbox {
         let asked = report::shortened(&asked.to_string(), 80);
         let hidden = self.hint_about_other_owners();
         let blind: String = self.blind_spots().iter().map(|spot| format!("; {spot}")).collect();
-        Refusal(format!("Unknown session id {asked}; {live}{hidden}{blind}"))
+        ToolError(format!("Unknown session id {asked}; {live}{hidden}{blind}"))
     }
 }
 
 /// A session that has a record and no receipt, and that no keeper answers for.
-fn unended(number: Number, record: &SessionRecord) -> Refusal {
+fn unended(number: Number, record: &SessionRecord) -> ToolError {
     if let Some(state) = loss(record) {
-        return Refusal(format!("session {number} is {state}; read_output reads what it printed"));
+        return ToolError(format!("session {number} is {state}; read_output reads what it printed"));
     }
     let pid = record.start.runtime.pid;
-    Refusal(format!(
+    ToolError(format!(
         "session {number} was started by another runtime (process {pid}), which cannot be reached from here; its record has no \
          end: it runs, or its runtime was killed; read_output reads what it printed, `windlass ps` tells its state and \
          `windlass stop` ends it"
     ))
 }
 
-fn line(held: &Arc<Held>) -> String {
+fn line(held: &Arc<LiveSession>) -> String {
     match &held.session.facts().name {
         Some(name) => format!("{} ({name})", held.number),
         None => format!("{} ({})", held.number, report::shortened(&held.command, 40)),

@@ -11,7 +11,7 @@ use windlass_engine::{
 };
 use windlass_output::Span;
 
-use crate::held::{Held, Number};
+use crate::held::{LiveSession, Number};
 
 /// How a session ended, as the end of a sentence that begins with the session.
 pub(crate) fn ending(receipt: &Receipt) -> String {
@@ -52,7 +52,7 @@ pub(crate) fn processes(lines: &[ProcessLine]) -> String {
 }
 
 /// The processes that a session's root left running, and, where other commands cannot signal them, the call that ends them.
-pub(crate) fn left_running(lines: &[ProcessLine], held: &Held) -> String {
+pub(crate) fn left_running(lines: &[ProcessLine], held: &LiveSession) -> String {
     let (count, number) = (lines.len(), held.number);
     let names = left_processes(lines);
     match held.session.facts().sandbox {
@@ -65,7 +65,7 @@ pub(crate) fn left_running(lines: &[ProcessLine], held: &Held) -> String {
 }
 
 /// The same as a part of a session's line in a list.
-pub(crate) fn left_in_list(lines: &[ProcessLine], held: &Held) -> String {
+pub(crate) fn left_in_list(lines: &[ProcessLine], held: &LiveSession) -> String {
     let names = left_processes(lines);
     match held.session.facts().sandbox {
         None => names,

@@ -17,23 +17,23 @@ use crate::report;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shell {
     pub(crate) program: PathBuf,
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: ShellDialect,
 }
 
 /// What a shell understands beyond POSIX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Dialect {
+pub(crate) enum ShellDialect {
     Bash,
     Zsh,
     Posix,
 }
 
-impl From<Dialect> for ShellKind {
-    fn from(dialect: Dialect) -> Self {
+impl From<ShellDialect> for ShellKind {
+    fn from(dialect: ShellDialect) -> Self {
         match dialect {
-            Dialect::Bash => Self::Bash,
-            Dialect::Zsh => Self::Zsh,
-            Dialect::Posix => Self::Posix,
+            ShellDialect::Bash => Self::Bash,
+            ShellDialect::Zsh => Self::Zsh,
+            ShellDialect::Posix => Self::Posix,
         }
     }
 }
@@ -129,16 +129,16 @@ impl Shell {
             true => is_program(shell).then(|| shell.to_owned()),
             false => find_in_path(shell.as_os_str(), variables),
         };
-        if let Some((dialect, program)) = Dialect::of(shell).zip(program) {
+        if let Some((dialect, program)) = ShellDialect::of(shell).zip(program) {
             return (Self { program, dialect }, None);
         }
         let name = report::shortened(&shell.to_string_lossy(), 80);
-        let fault = match Dialect::of(shell) {
+        let fault = match ShellDialect::of(shell) {
             Some(_) => "is not installed",
             None => "is not supported (bash, zsh and POSIX shells are)",
         };
         let note = format!("the shell `{name}` {fault}; /bin/sh ran the script instead");
-        (Self { program: PathBuf::from("/bin/sh"), dialect: Dialect::Posix }, Some(note))
+        (Self { program: PathBuf::from("/bin/sh"), dialect: ShellDialect::Posix }, Some(note))
     }
 
     /// The command that runs a script that was checked, in what a login left behind.
@@ -146,26 +146,26 @@ impl Shell {
         let has_state = !login.state.script.is_empty();
         // The file's first line is read before the login's aliases are there, which it may use.
         let traces = login.state.traces || turns_trace_on(script);
-        if self.dialect == Dialect::Bash && traces && !login.state.expands_aliases {
+        if self.dialect == ShellDialect::Bash && traces && !login.state.expands_aliases {
             return self.traced_command(script, login);
         }
         let boot = match (self.dialect, has_state) {
-            (Dialect::Bash, false) => BASH,
-            (Dialect::Bash, true) => BASH_WITH_STATE,
-            (Dialect::Zsh, false) => ZSH,
-            (Dialect::Zsh, true) => ZSH_WITH_STATE,
-            (Dialect::Posix, _) => POSIX,
+            (ShellDialect::Bash, false) => BASH,
+            (ShellDialect::Bash, true) => BASH_WITH_STATE,
+            (ShellDialect::Zsh, false) => ZSH,
+            (ShellDialect::Zsh, true) => ZSH_WITH_STATE,
+            (ShellDialect::Posix, _) => POSIX,
         };
         let script = match self.dialect {
-            Dialect::Posix => format!("{POSIX_CLOSES}{script}"),
-            Dialect::Bash | Dialect::Zsh => script.to_owned(),
+            ShellDialect::Posix => format!("{POSIX_CLOSES}{script}"),
+            ShellDialect::Bash | ShellDialect::Zsh => script.to_owned(),
         };
         let mut memory_files = vec![script.into_bytes()];
-        if has_state && self.dialect != Dialect::Posix {
+        if has_state && self.dialect != ShellDialect::Posix {
             memory_files.push(login.state.script.clone().into_bytes());
         }
         let mut argv = vec![self.program.clone().into_os_string()];
-        if self.dialect == Dialect::Zsh && login.startup == Startup::Done {
+        if self.dialect == ShellDialect::Zsh && login.startup == Startup::Done {
             // It would read `.zshenv` for every command; the login has done that.
             argv.push("-f".into());
         }
@@ -228,7 +228,7 @@ fn is_last_argument(text: &str, arguments: &str) -> bool {
     begun.is_some_and(|begun| text.starts_with(&cut[begun..]))
 }
 
-impl Dialect {
+impl ShellDialect {
     fn of(program: &Path) -> Option<Self> {
         match program.file_name()?.to_str()? {
             "bash" => Some(Self::Bash),
@@ -277,7 +277,7 @@ mod tests {
     fn an_unknown_name_or_a_configured_shell_that_is_missing_falls_back_to_bin_sh_with_a_note() {
         for asked in ["fish", "nosuchshell", "", "/nowhere/zsh"] {
             let (shell, note) = find(asked).expect("it is allowed");
-            assert_eq!(shell, Shell { program: "/bin/sh".into(), dialect: Dialect::Posix }, "{asked}");
+            assert_eq!(shell, Shell { program: "/bin/sh".into(), dialect: ShellDialect::Posix }, "{asked}");
             assert!(note.is_some_and(|note| note.contains("/bin/sh ran the script")), "{asked}");
         }
     }
@@ -292,9 +292,9 @@ mod tests {
 
     #[test]
     fn a_shell_is_found_by_name_or_listed_path() {
-        let bash = Shell { program: "/bin/bash".into(), dialect: Dialect::Bash };
+        let bash = Shell { program: "/bin/bash".into(), dialect: ShellDialect::Bash };
         assert_eq!((find("bash"), find("/bin/bash")), (Ok((bash.clone(), None)), Ok((bash, None))));
-        assert_eq!(found("sh").dialect, Dialect::Posix);
+        assert_eq!(found("sh").dialect, ShellDialect::Posix);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn catalogue(profile: Profile) -> Vec<Tool> {
 pub(crate) use self::write_stdin::{NOTHING_WRITTEN, holds};
 
 /// One call on its way through a tool.
-pub(crate) struct Visit<'a> {
+pub(crate) struct CallContext<'a> {
     pub(crate) toolbox: &'a Toolbox,
     pub(crate) call: &'a Call,
     pub(crate) arguments: Arguments,
@@ -49,7 +49,7 @@ pub(crate) struct Visit<'a> {
 }
 
 /// Carries a call out. `None`: there is no such tool.
-pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
+pub(crate) async fn call(tool: &Tool, visit: CallContext<'_>) -> Reply {
     let (toolbox, delivery) = (visit.toolbox, visit.call.delivery.clone());
     let reply = match tool.name {
         "exec_command" => exec_command::call(visit).await,
@@ -66,9 +66,9 @@ pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
 
 /// Why a call was not carried out, for its caller to read.
 #[derive(Debug)]
-pub(crate) struct Refusal(pub(crate) String);
+pub(crate) struct ToolError(pub(crate) String);
 
-impl Refusal {
+impl ToolError {
     /// It is an answer like any other, so it also tells what is due. What came in may be long; what goes out is not.
     pub(crate) fn reply(self, notes: &[String]) -> Reply {
         const LONGEST: usize = 4000;
@@ -82,13 +82,13 @@ impl Refusal {
     }
 }
 
-impl From<BadArgument> for Refusal {
+impl From<BadArgument> for ToolError {
     fn from(bad: BadArgument) -> Self {
         Self(bad.to_string())
     }
 }
 
-impl From<StartError> for Refusal {
+impl From<StartError> for ToolError {
     fn from(error: StartError) -> Self {
         Self(error.to_string())
     }
@@ -114,7 +114,7 @@ const DEFAULT_BUDGET: u64 = 10_000;
 /// The most that one answer shows, whatever is asked for: no host takes more.
 const MOST_BUDGET: u64 = 1_000_000;
 
-impl Visit<'_> {
+impl CallContext<'_> {
     /// `view` and `max_output_tokens`.
     fn showing(&mut self) -> Result<Showing, BadArgument> {
         let view = self.arguments.choice("view", &ViewKind::NAMES)?.unwrap_or_default();

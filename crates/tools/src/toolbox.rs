@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
-use windlass_engine::sandbox::{Plan, Policy, Surroundings};
+use windlass_engine::sandbox::{Plan, Policy, PolicyContext};
 use windlass_engine::{
     CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
 };
@@ -18,19 +18,19 @@ use crate::announcements::Remarks;
 use crate::answer::listening;
 use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
-use crate::call::{Call, Event, LeftProcess, Reply, SessionSummary, UnknownTool};
+use crate::call::{Call, SessionEvent, LeftProcess, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
 use crate::delivery::Delivery;
-use crate::ended::Shelf;
+use crate::ended::ArchivedSessions;
 use crate::environment::{EnvironmentPolicy, Variables};
-use crate::held::{Held, Number};
-use crate::keepers::{Keepers, Kept};
+use crate::held::{LiveSession, Number};
+use crate::keepers::{Keepers, DetachedSessions};
 use crate::login::{Captured, Login, LoginEnvironments};
 use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
 use crate::session_queue::SessionQueues;
 use crate::shell::{AllowedShells, Shell, ShellError};
-use crate::tool::{self, Refusal, Visit};
+use crate::tool::{self, ToolError, CallContext};
 use crate::{random, report};
 
 /// How a toolbox works.
@@ -115,11 +115,11 @@ struct Inner {
     options: ToolboxOptions,
     tools: Vec<Tool>,
     logins: Arc<LoginEnvironments>,
-    held: Mutex<BTreeMap<Number, Arc<Held>>>,
-    kept: Kept,
+    held: Mutex<BTreeMap<Number, Arc<LiveSession>>>,
+    kept: DetachedSessions,
     queues: SessionQueues,
-    shelf: Shelf,
-    events: broadcast::Sender<Event>,
+    shelf: ArchivedSessions,
+    events: broadcast::Sender<SessionEvent>,
     remarks: Mutex<Remarks>,
     owner: OnceLock<String>,
 }
@@ -152,9 +152,9 @@ impl Toolbox {
             )),
             held: Mutex::default(),
             remarks: Mutex::default(),
-            kept: Kept::default(),
+            kept: DetachedSessions::default(),
             queues: SessionQueues::default(),
-            shelf: Shelf::default(),
+            shelf: ArchivedSessions::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             owner: OnceLock::new(),
             engine,
@@ -171,9 +171,9 @@ impl Toolbox {
             logins: Arc::clone(&self.inner.logins),
             held: Mutex::default(),
             remarks: Mutex::default(),
-            kept: Kept::default(),
+            kept: DetachedSessions::default(),
             queues: SessionQueues::default(),
-            shelf: Shelf::default(),
+            shelf: ArchivedSessions::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             owner: self.inner.owner.clone(),
             engine: self.inner.engine.clone(),
@@ -226,18 +226,18 @@ impl Toolbox {
             return Ok(reply);
         }
         let arguments = Arguments::new(call.arguments.clone());
-        Ok(tool::call(tool, Visit { toolbox: self, call: &call, arguments, began }).await)
+        Ok(tool::call(tool, CallContext { toolbox: self, call: &call, arguments, began }).await)
     }
 
     /// What happens to the sessions.
-    pub fn events(&self) -> broadcast::Receiver<Event> {
+    pub fn events(&self) -> broadcast::Receiver<SessionEvent> {
         self.inner.events.subscribe()
     }
 
     /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
     pub fn has_told_everything(&self) -> bool {
         let is_done =
-            |held: &Arc<Held>| is_over(held) && held.needs_no_telling() && !held.is_being_delivered();
+            |held: &Arc<LiveSession>| is_over(held) && held.needs_no_telling() && !held.is_being_delivered();
         self.held().iter().all(is_done)
     }
 
@@ -318,7 +318,7 @@ impl Toolbox {
         &self.inner.owner
     }
 
-    pub(crate) fn kept(&self) -> &Kept {
+    pub(crate) fn kept(&self) -> &DetachedSessions {
         &self.inner.kept
     }
 
@@ -330,12 +330,12 @@ impl Toolbox {
         self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn shelf(&self) -> &Shelf {
+    pub(crate) fn shelf(&self) -> &ArchivedSessions {
         &self.inner.shelf
     }
 
     /// Tells whoever listens. Nobody has to.
-    pub(crate) fn tell(&self, event: Event) {
+    pub(crate) fn tell(&self, event: SessionEvent) {
         let _ = self.inner.events.send(event);
     }
 
@@ -382,7 +382,7 @@ impl Toolbox {
     }
 
     /// Starts a session and holds it.
-    pub(crate) fn start(&self, starting: Starting) -> Result<Arc<Held>, StartError> {
+    pub(crate) fn start(&self, starting: Starting) -> Result<Arc<LiveSession>, StartError> {
         const SESSION: &str = "WINDLASS_SESSION";
         let Starting { spec, straight, command, removed, sandbox } = starting;
         let policy = sandbox.as_ref().unwrap_or(&self.inner.options.sandbox);
@@ -421,7 +421,7 @@ impl Toolbox {
         };
         let number = secret.unwrap_or_else(|| Number(session.id().get()));
         self.remark(self.inner.engine.guard_trouble().iter());
-        let held = Arc::new(Held::new(number, session, command, removed));
+        let held = Arc::new(LiveSession::new(number, session, command, removed));
         self.lock().insert(number, Arc::clone(&held));
         self.forget_the_oldest();
         tokio::spawn(watch(held.session.clone(), number, self.inner.events.clone()));
@@ -439,13 +439,13 @@ impl Toolbox {
             let found = options.environment.iter().find(|(variable, _)| variable == name);
             found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
         };
-        let surroundings = Surroundings {
+        let surroundings = PolicyContext {
             workspace: options.directory.clone(),
             temporary: variable("TMPDIR"),
             home: variable("HOME"),
             kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
             doors: options.doors.clone(),
-            ..Surroundings::default()
+            ..PolicyContext::default()
         };
         let plan = self.inner.engine.confine(policy, &surroundings);
         let plan = plan.map_err(|error| StartError::Sandbox { reason: error.to_string() })?;
@@ -454,19 +454,19 @@ impl Toolbox {
     }
 
     /// All sessions, oldest first.
-    pub(crate) fn held(&self) -> Vec<Arc<Held>> {
-        let mut all: Vec<Arc<Held>> = self.lock().values().cloned().collect();
+    pub(crate) fn held(&self) -> Vec<Arc<LiveSession>> {
+        let mut all: Vec<Arc<LiveSession>> = self.lock().values().cloned().collect();
         all.sort_by_key(|held| held.session.id());
         all
     }
 
     /// The session that somebody named.
-    pub(crate) fn find(&self, asked: &SessionRef) -> Result<Arc<Held>, Refusal> {
+    pub(crate) fn find(&self, asked: &SessionRef) -> Result<Arc<LiveSession>, ToolError> {
         self.find_held(asked).ok_or_else(|| self.unknown(asked))
     }
 
     /// The same, for those who need no explanation.
-    pub(crate) fn find_held(&self, asked: &SessionRef) -> Option<Arc<Held>> {
+    pub(crate) fn find_held(&self, asked: &SessionRef) -> Option<Arc<LiveSession>> {
         match asked {
             SessionRef::Number(number) => self.lock().get(&Number(*number)).cloned(),
             SessionRef::Name(name) => self.named(name),
@@ -479,7 +479,7 @@ impl Toolbox {
     }
 
     /// What a session does, or how it ended.
-    pub(crate) async fn state(&self, held: &Held) -> String {
+    pub(crate) async fn state(&self, held: &LiveSession) -> String {
         if let Some(receipt) = held.session.receipt() {
             return report::ending(&receipt);
         }
@@ -489,7 +489,7 @@ impl Toolbox {
         if known.is_empty() { "running".to_owned() } else { format!("running, {}", known.join(", ")) }
     }
 
-    fn named(&self, name: &str) -> Option<Arc<Held>> {
+    fn named(&self, name: &str) -> Option<Arc<LiveSession>> {
         let mut named: Vec<_> = self
             .held()
             .into_iter()
@@ -515,12 +515,12 @@ impl Toolbox {
     }
 
     /// Those go first of whom everything was told.
-    fn take_the_oldest(&self) -> Vec<Arc<Held>> {
+    fn take_the_oldest(&self) -> Vec<Arc<LiveSession>> {
         let mut held = self.lock();
         if held.len() < MOST_FINISHED + FORGOTTEN_TOGETHER {
             return Vec::new();
         }
-        let mut over: Vec<Arc<Held>> = held.values().filter(|held| is_over(held)).cloned().collect();
+        let mut over: Vec<Arc<LiveSession>> = held.values().filter(|held| is_over(held)).cloned().collect();
         over.sort_by_key(|held| (!held.was_told_everything(), held.session.id()));
         let surplus = over.len().saturating_sub(MOST_FINISHED);
         over.truncate(surplus);
@@ -530,7 +530,7 @@ impl Toolbox {
         over
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<LiveSession>>> {
         self.inner.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -549,7 +549,7 @@ pub(crate) struct Starting {
 }
 
 /// Whether nothing of it is left to look after.
-fn is_over(held: &Held) -> bool {
+fn is_over(held: &LiveSession) -> bool {
     let progress = held.session.progress();
     progress.closed && progress.receipt.is_some_and(|receipt| receipt.left_running.is_empty())
 }
@@ -561,9 +561,9 @@ fn secret_number() -> Number {
 }
 
 /// Tells whoever listens what happens to a session, until it is over.
-async fn watch(session: Session, number: Number, events: broadcast::Sender<Event>) {
+async fn watch(session: Session, number: Number, events: broadcast::Sender<SessionEvent>) {
     // Nobody has to listen.
-    let _ = events.send(Event::Started { session: number.to_string() });
+    let _ = events.send(SessionEvent::Started { session: number.to_string() });
     let mut progress = session.watch();
     let mut told = Offset::ZERO;
     loop {
@@ -571,11 +571,11 @@ async fn watch(session: Session, number: Number, events: broadcast::Sender<Event
         let Ok(level) = progress.wait_for(news).await.map(|level| level.clone()) else { return };
         if level.end > told {
             told = level.end;
-            let _ = events.send(Event::Output { session: number.to_string() });
+            let _ = events.send(SessionEvent::Output { session: number.to_string() });
         }
         if let Some(receipt) = level.receipt {
             let line = format!("session {number} {}", report::ending(&receipt));
-            let _ = events.send(Event::Ended { session: number.to_string(), line });
+            let _ = events.send(SessionEvent::Ended { session: number.to_string(), line });
             return;
         }
         if level.closed {

@@ -10,7 +10,7 @@ use windlass_output::{Offset, Span, Tokens};
 use crate::arguments::SessionRef;
 use crate::call::SessionSummary;
 use crate::ended::command;
-use crate::held::{Held, Number, Showing, ViewKind};
+use crate::held::{LiveSession, Number, Showing, ViewKind};
 use crate::report;
 use crate::toolbox::Toolbox;
 
@@ -20,7 +20,7 @@ const TRANSCRIPT_TOKENS: u64 = 50_000;
 impl Toolbox {
     /// The sessions, oldest first.
     pub fn sessions(&self) -> Vec<SessionSummary> {
-        let summary = |held: &Arc<Held>| SessionSummary {
+        let summary = |held: &Arc<LiveSession>| SessionSummary {
             id: held.number.to_string(),
             name: held.session.facts().name.clone(),
             command: report::shortened(&held.command, 200),

@@ -38,17 +38,17 @@ pub(super) fn install(packages: &[&str]) -> Result<()> {
 
 /// A line of the list.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted<'a> {
+struct PackageLine<'a> {
     command: &'a str,
     package: &'a str,
 }
 
-fn parse(text: &str) -> Result<Vec<Wanted<'_>>> {
+fn parse(text: &str) -> Result<Vec<PackageLine<'_>>> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, before_comment(line)));
     let entries = lines.filter(|(_, line)| !line.is_empty()).map(|(number, line)| {
         let mut words = line.split_whitespace();
         match (words.next(), words.next(), words.next()) {
-            (Some(command), Some(package), None) => Ok(Wanted { command, package }),
+            (Some(command), Some(package), None) => Ok(PackageLine { command, package }),
             _ => bail!("line {number} is not `command package`: {line}"),
         }
     });
@@ -88,7 +88,7 @@ mod tests {
     fn a_list_is_commands_with_their_packages() {
         let parsed = parse("# what\n\nrg ripgrep # search\n  gdb\tgdb\n").unwrap();
         let expected =
-            [Wanted { command: "rg", package: "ripgrep" }, Wanted { command: "gdb", package: "gdb" }];
+            [PackageLine { command: "rg", package: "ripgrep" }, PackageLine { command: "gdb", package: "gdb" }];
         assert_eq!(parsed, expected);
     }
 

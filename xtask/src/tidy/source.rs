@@ -120,7 +120,7 @@ fn lex(text: &str) -> Vec<Token<'_>> {
 }
 
 /// A stretch at the beginning of some text.
-struct Piece {
+struct TokenPiece {
     kind: Kind,
     length: usize,
 }
@@ -132,12 +132,12 @@ enum Kind {
     Token,
 }
 
-fn first_piece(text: &str) -> Piece {
+fn first_piece(text: &str) -> TokenPiece {
     if let Some(length) = white_space(text).or_else(|| line_comment(text)).or_else(|| block_comment(text)) {
-        return Piece { kind: Kind::Blank, length };
+        return TokenPiece { kind: Kind::Blank, length };
     }
     let length = string(text).or_else(|| character(text)).or_else(|| lifetime(text)).or_else(|| word(text));
-    Piece { kind: Kind::Token, length: length.unwrap_or_else(|| sign(text)) }
+    TokenPiece { kind: Kind::Token, length: length.unwrap_or_else(|| sign(text)) }
 }
 
 fn white_space(text: &str) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! The two programs, set up to ask the scripted model, and what a run of one of them used.
 
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::Who;
 use anyhow::{Context, Result, ensure};
 use std::fs::File;
@@ -35,7 +35,7 @@ pub(super) struct Agent {
 }
 
 /// A run from its start to its end.
-pub(super) struct Life {
+pub(super) struct RunMetrics {
     pub(super) began: Instant,
     pub(super) wall: Duration,
     /// Processor time, also that of everything it started and waited for.
@@ -44,7 +44,7 @@ pub(super) struct Life {
 
 impl Agent {
     /// Set up to ask this model, with commands confined like this.
-    pub(super) fn of(around: &Surroundings, who: Who, (model, sandbox): (&Model, Sandbox)) -> Result<Self> {
+    pub(super) fn of(around: &RowContext, who: Who, (model, sandbox): (&Model, Sandbox)) -> Result<Self> {
         let home = around.folder()?;
         let mut command = match who {
             Who::Windlass => windlass(around, &home, model)?,
@@ -68,7 +68,7 @@ impl Agent {
     }
 
     /// Starts it, tells its number, and waits for its end.
-    pub(super) fn run(mut self, pid: &OnceLock<u32>) -> Result<Life> {
+    pub(super) fn run(mut self, pid: &OnceLock<u32>) -> Result<RunMetrics> {
         let began = Instant::now();
         let child = self.command.spawn().context("starting the agent")?;
         pid.get_or_init(|| child.id());
@@ -76,12 +76,12 @@ impl Agent {
         let wall = began.elapsed();
         let complaints = std::fs::read_to_string(&self.complaints).unwrap_or_default();
         ensure!(ended.how == How::Exited(0), "the agent failed: {:?}\n{complaints}", ended.how);
-        Ok(Life { began, wall, cpu: ended.cpu_user + ended.cpu_system })
+        Ok(RunMetrics { began, wall, cpu: ended.cpu_user + ended.cpu_system })
     }
 }
 
 /// Ours, with as many sub-agents as somebody may want.
-fn windlass(around: &Surroundings, home: &Path, model: &Model) -> Result<Command> {
+fn windlass(around: &RowContext, home: &Path, model: &Model) -> Result<Command> {
     let program = around.place.program.with_file_name("windlass");
     ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
     let settings = home.join(".config/windlass");

@@ -3,7 +3,7 @@
 
 use super::agent::{Agent, Sandbox};
 use crate::beside::contest::{Finding, Who, figure};
-use crate::beside::{Surroundings, process};
+use crate::beside::{RowContext, process};
 use crate::comparison::{Bar, Scale};
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -18,7 +18,7 @@ const TASK: &str = "Run the errand";
 /// What it says in the end, and nobody else.
 const LAST_WORDS: &str = "errand-is-run";
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let (mut held, mut times, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..around.times(1) {
         let (done, millis, peak) = once(around)?;
@@ -39,7 +39,7 @@ pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
 }
 
 /// How many did it, milliseconds and MiB.
-fn once(around: &Surroundings) -> Result<(usize, f64, f64)> {
+fn once(around: &RowContext) -> Result<(usize, f64, f64)> {
     let size = match around.scale {
         Scale::Full => 50,
         Scale::Tiny => 5,

@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, Sandbox};
 use crate::beside::contest::Who;
-use crate::beside::{Surroundings, process};
+use crate::beside::{RowContext, process};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,15 +23,15 @@ pub(super) struct Done {
 
 /// What is to be done.
 #[derive(Clone, Copy)]
-pub(super) struct Errand {
+pub(super) struct AgentTask {
     pub(super) sandbox: Sandbox,
     /// The command that ends well.
     pub(super) command: &'static str,
 }
 
 /// Runs an agent through so many calls.
-pub(super) fn run(around: &Surroundings, who: Who, (errand, steps): (Errand, usize)) -> Result<Done> {
-    let Errand { sandbox, command } = errand;
+pub(super) fn run(around: &RowContext, who: Who, (errand, steps): (AgentTask, usize)) -> Result<Done> {
+    let AgentTask { sandbox, command } = errand;
     let seen = Arc::new(Seen { steps, command, pid: OnceLock::new(), notes: Mutex::default() });
     let model = Model::answering({
         let seen = Arc::clone(&seen);

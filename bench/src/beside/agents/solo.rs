@@ -1,8 +1,8 @@
 //! One agent: how soon it asks the model, what it weighs, and what a step costs it, with and without a sandbox.
 
 use super::agent::Sandbox;
-use super::errand::{self, Done, Errand};
-use crate::beside::Surroundings;
+use super::errand::{self, Done, AgentTask};
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::{Bar, Scale};
 use crate::rounds::median;
@@ -31,8 +31,8 @@ struct Rounds {
 }
 
 /// Without a sandbox.
-pub(super) fn free(around: &Surroundings) -> Result<Vec<Finding>> {
-    let rounds = rounds(around, Errand { sandbox: Sandbox::None, command: PROGRAM })?;
+pub(super) fn free(around: &RowContext) -> Result<Vec<Finding>> {
+    let rounds = rounds(around, AgentTask { sandbox: Sandbox::None, command: PROGRAM })?;
     let [first, memory, step, cpu] = FREE;
     let start = "from the start of the program to its first request";
     let weight = "the most that was resident in 50 steps";
@@ -45,20 +45,20 @@ pub(super) fn free(around: &Surroundings) -> Result<Vec<Finding>> {
 }
 
 /// With a shell between the agent and its programs.
-pub(super) fn script(around: &Surroundings) -> Result<Vec<Finding>> {
-    let errand = Errand { sandbox: Sandbox::None, command: COMPOUND };
+pub(super) fn script(around: &RowContext) -> Result<Vec<Finding>> {
+    let errand = AgentTask { sandbox: Sandbox::None, command: COMPOUND };
     steps(around, errand, (SCRIPT, "the same with a script of two commands"))
 }
 
 /// In each program's own sandbox.
-pub(super) fn confined(around: &Surroundings) -> Result<Vec<Finding>> {
-    let errand = Errand { sandbox: Sandbox::WorkspaceWrite, command: PROGRAM };
+pub(super) fn confined(around: &RowContext) -> Result<Vec<Finding>> {
+    let errand = AgentTask { sandbox: Sandbox::WorkspaceWrite, command: PROGRAM };
     steps(around, errand, (CONFINED, "the same under workspace-write"))
 }
 
 fn steps(
-    around: &Surroundings,
-    errand: Errand,
+    around: &RowContext,
+    errand: AgentTask,
     ([step, cpu], what): ([&'static str; 2], &'static str),
 ) -> Result<Vec<Finding>> {
     let rounds = rounds(around, errand)?;
@@ -82,7 +82,7 @@ fn row(
     Finding { name, what, unit, figures, bar, against: Some(Who::CodexAgent) }
 }
 
-fn rounds(around: &Surroundings, errand: Errand) -> Result<Vec<Rounds>> {
+fn rounds(around: &RowContext, errand: AgentTask) -> Result<Vec<Rounds>> {
     let rounds = RefCell::new(Vec::new());
     let contender = |who| {
         let rounds = &rounds;
@@ -99,7 +99,7 @@ fn rounds(around: &Surroundings, errand: Errand) -> Result<Vec<Rounds>> {
 }
 
 /// A run without a step and one with many: what the second used more is the steps'.
-fn once(around: &Surroundings, who: Who, errand: Errand) -> Result<Rounds> {
+fn once(around: &RowContext, who: Who, errand: AgentTask) -> Result<Rounds> {
     let count = match around.scale {
         Scale::Full => STEPS,
         Scale::Tiny => 2,

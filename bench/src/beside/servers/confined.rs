@@ -1,9 +1,9 @@
 //! What a sandbox adds: to the shortest program there is, beside bubblewrap and Codex's own, and to what a program prints.
 
-use super::dialect::Dialect;
+use super::dialect::ServerKind;
 use super::known::Known;
 use super::server::{Enough, Server};
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::{Bar, Scale};
 use crate::rounds::Samples;
@@ -15,7 +15,7 @@ use std::time::Instant;
 pub(super) const NAMES: [&str; 4] =
     ["confined-true", "confined-true-bwrap", "confined-true-codex", "confined-flood"];
 
-pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     let mut findings = vec![against(around, NAMES[0], Who::Bare, Bar::MostTimes(2.5))?];
     if around.with_peers() {
         findings.push(against(around, NAMES[1], Who::Bubblewrap, Bar::MostTimes(0.25))?);
@@ -26,14 +26,14 @@ pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
 }
 
 /// What being confined adds to `/bin/true`, against what it adds elsewhere, or against the bare program itself.
-fn against(around: &Surroundings, name: &'static str, other: Who, bar: Bar) -> Result<Finding> {
-    let mut ours = Server::warm(around, Who::Windlass, Dialect::App)?;
+fn against(around: &RowContext, name: &'static str, other: Who, bar: Bar) -> Result<Finding> {
+    let mut ours = Server::warm(around, Who::Windlass, ServerKind::App)?;
     run(&mut ours, &confined())?;
     let mut theirs: Box<dyn FnMut() -> Result<f64>> = match other {
         Who::Bare => Box::new(|| timed(bare)),
         Who::Bubblewrap => Box::new(|| Ok(timed(in_bubblewrap)? - timed(bare)?)),
         _ => {
-            let mut server = Server::warm(around, other, Dialect::App)?;
+            let mut server = Server::warm(around, other, ServerKind::App)?;
             run(&mut server, &confined())?;
             Box::new(move || added(&mut server))
         }
@@ -95,13 +95,13 @@ fn succeeds(command: &mut Command) -> Result<()> {
 }
 
 /// A flood of a confined program against that of a free one, in turns.
-fn flood(around: &Surroundings) -> Result<Finding> {
+fn flood(around: &RowContext) -> Result<Finding> {
     let size = match around.scale {
         Scale::Full => (64 << 20, 4),
         Scale::Tiny => (1 << 20, 1),
     };
     let known = Known::write(around, super::dialect::Io::Output, size)?;
-    let mut server = Server::warm(around, Who::Windlass, Dialect::App)?;
+    let mut server = Server::warm(around, Who::Windlass, ServerKind::App)?;
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for _ in 0..around.times(1) {
         inside.push(speed(&mut server, &known, &confined())?);

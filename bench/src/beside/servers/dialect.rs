@@ -7,7 +7,7 @@ use windlass_testkit::base64;
 
 /// Which of the servers, by what it speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum ServerKind {
     App,
     Exec,
 }
@@ -28,7 +28,7 @@ pub(super) struct Name(pub(super) u64);
 
 /// What a line from the server says, as far as anybody here asks.
 #[derive(Debug)]
-pub(super) enum Event<'a> {
+pub(super) enum ServerLine<'a> {
     /// Output, in base64.
     Output(&'a [u8]),
     /// A process has ended and all of its output has been sent.
@@ -39,7 +39,7 @@ pub(super) enum Event<'a> {
     Other,
 }
 
-impl Dialect {
+impl ServerKind {
     /// The verb of the command line.
     pub(super) fn verb(self) -> &'static [&'static str] {
         match self {
@@ -126,29 +126,29 @@ impl Dialect {
     }
 
     /// What a line means. Output is found without parsing the line: it may be all that a gigabyte consists of.
-    pub(super) fn event(self, line: &[u8]) -> Event<'_> {
+    pub(super) fn event(self, line: &[u8]) -> ServerLine<'_> {
         let (about, key) = match self {
             Self::App => (&b"command/exec/outputDelta"[..], &b"deltaBase64"[..]),
             Self::Exec => (&b"process/output"[..], &b"chunk"[..]),
         };
         match text_after(line, key) {
             Some(text) if memchr::memmem::find(&line[..line.len().min(64)], about).is_some() => {
-                Event::Output(text)
+                ServerLine::Output(text)
             }
             _ => self.rarer_event(&serde_json::from_slice(line).unwrap_or_default()),
         }
     }
 
-    fn rarer_event(self, message: &Value) -> Event<'static> {
+    fn rarer_event(self, message: &Value) -> ServerLine<'static> {
         if let Some(text) = message["error"]["message"].as_str() {
-            return Event::Refused(text.to_owned());
+            return ServerLine::Refused(text.to_owned());
         }
         match self {
             Self::App if message["result"]["exitCode"].is_i64() => {
-                Event::Ended { code: message["result"]["exitCode"].as_i64() }
+                ServerLine::Ended { code: message["result"]["exitCode"].as_i64() }
             }
-            Self::Exec if message["method"] == json!("process/closed") => Event::Ended { code: None },
-            _ => Event::Other,
+            Self::Exec if message["method"] == json!("process/closed") => ServerLine::Ended { code: None },
+            _ => ServerLine::Other,
         }
     }
 }
@@ -177,15 +177,15 @@ mod tests {
     #[test]
     fn output_is_told_from_answers_and_from_ends_in_both_dialects() {
         let delta = br#"{"method":"command/exec/outputDelta","params":{"processId":"7","stream":"stdout","deltaBase64":"eA==","capReached":false}}"#;
-        assert!(matches!(Dialect::App.event(delta), Event::Output(b"eA==")));
+        assert!(matches!(ServerKind::App.event(delta), ServerLine::Output(b"eA==")));
         assert_eq!(process_of(delta), Some(Name(7)));
         let end = br#"{"id":1,"result":{"exitCode":3,"stdout":"\"deltaBase64\":\"eA==\"","stderr":""}}"#;
-        assert!(matches!(Dialect::App.event(end), Event::Ended { code: Some(3) }));
+        assert!(matches!(ServerKind::App.event(end), ServerLine::Ended { code: Some(3) }));
         let output = br#"{"method":"process/output","params":{"processId":"7","seq":1,"stream":"pty","chunk":"eA=="}}"#;
-        assert!(matches!(Dialect::Exec.event(output), Event::Output(b"eA==")));
+        assert!(matches!(ServerKind::Exec.event(output), ServerLine::Output(b"eA==")));
         let closed = br#"{"method":"process/closed","params":{"processId":"7","seq":2}}"#;
-        assert!(matches!(Dialect::Exec.event(closed), Event::Ended { code: None }));
+        assert!(matches!(ServerKind::Exec.event(closed), ServerLine::Ended { code: None }));
         let refusal = br#"{"error":{"code":-32600,"message":"no"},"id":1}"#;
-        assert!(matches!(Dialect::Exec.event(refusal), Event::Refused(_)));
+        assert!(matches!(ServerKind::Exec.event(refusal), ServerLine::Refused(_)));
     }
 }

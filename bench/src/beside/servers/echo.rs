@@ -1,8 +1,8 @@
 //! A line typed into `cat` on a terminal, until the terminal's echo and cat's own copy have come back.
 
-use super::dialect::{Dialect, Io, Name};
+use super::dialect::{ServerKind, Io, Name};
 use super::server::{Enough, Server};
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, hold};
 use crate::comparison::Bar;
 use anyhow::{Result, ensure};
@@ -11,8 +11,8 @@ use std::time::Instant;
 pub(super) const APP: [&str; 1] = ["app-echo"];
 pub(super) const EXEC: [&str; 1] = ["exec-echo"];
 
-pub(super) fn measure(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    let [name] = if dialect == Dialect::App { APP } else { EXEC };
+pub(super) fn measure(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
+    let [name] = if dialect == ServerKind::App { APP } else { EXEC };
     let mut contenders = Vec::new();
     for who in around.sides(dialect.peer()) {
         let mut server = Server::warm(around, who, dialect)?;

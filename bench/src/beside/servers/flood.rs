@@ -1,10 +1,10 @@
 //! Much output, sent to a client that reads as fast as it can and compares every byte: how fast, at what cost, and what
 //! the server weighs meanwhile.
 
-use super::dialect::{Dialect, Io};
+use super::dialect::{ServerKind, Io};
 use super::known::{Known, Printer};
 use super::server::{Enough, Server};
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::{Bar, Scale};
 use anyhow::Result;
@@ -30,8 +30,8 @@ struct Cost {
     memory: f64,
 }
 
-pub(super) fn through_pipes(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    let [speed, cpu, memory] = if dialect == Dialect::App { APP_PIPE } else { EXEC_PIPE };
+pub(super) fn through_pipes(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
+    let [speed, cpu, memory] = if dialect == ServerKind::App { APP_PIPE } else { EXEC_PIPE };
     let size = match around.scale {
         Scale::Full => (64 * MIB, 16),
         Scale::Tiny => (MIB, 4),
@@ -68,15 +68,15 @@ pub(super) fn through_pipes(around: &Surroundings, dialect: Dialect) -> Result<V
 }
 
 pub(super) fn through_terminals(
-    around: &Surroundings,
-    dialect: Dialect,
+    around: &RowContext,
+    dialect: ServerKind,
     printer: Printer,
 ) -> Result<Vec<Finding>> {
     let ([speed, cpu], what) = match (dialect, printer) {
-        (Dialect::App, Printer::AtOnce) => (APP_TERMINAL, "100 MB printed to a terminal and streamed"),
-        (Dialect::App, Printer::ByLine) => (APP_LINES, "the same, printed a line at a time"),
-        (Dialect::Exec, Printer::AtOnce) => (EXEC_TERMINAL, "100 MB printed to a terminal and streamed"),
-        (Dialect::Exec, Printer::ByLine) => (EXEC_LINES, "the same, printed a line at a time"),
+        (ServerKind::App, Printer::AtOnce) => (APP_TERMINAL, "100 MB printed to a terminal and streamed"),
+        (ServerKind::App, Printer::ByLine) => (APP_LINES, "the same, printed a line at a time"),
+        (ServerKind::Exec, Printer::AtOnce) => (EXEC_TERMINAL, "100 MB printed to a terminal and streamed"),
+        (ServerKind::Exec, Printer::ByLine) => (EXEC_LINES, "the same, printed a line at a time"),
     };
     let size = match around.scale {
         Scale::Full => (20_000_000, 5),
@@ -109,7 +109,7 @@ fn of(costs: &[Cost], value: fn(&Cost) -> f64) -> Figures {
 }
 
 /// A server of its own for each flood, so that its memory is this flood's.
-fn flood(around: &Surroundings, dialect: Dialect, what: (&Known, Io)) -> Result<(Figures, Vec<Cost>)> {
+fn flood(around: &RowContext, dialect: ServerKind, what: (&Known, Io)) -> Result<(Figures, Vec<Cost>)> {
     let costs = RefCell::new(Vec::new());
     let contender = |who| {
         let costs = &costs;

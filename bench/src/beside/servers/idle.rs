@@ -1,8 +1,8 @@
 //! A server that has nothing to do: how soon it is there, and what it weighs.
 
-use super::dialect::Dialect;
+use super::dialect::ServerKind;
 use super::server::Idle;
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::Bar;
 use anyhow::Result;
@@ -12,8 +12,8 @@ use std::time::Instant;
 pub(super) const APP: [&str; 2] = ["app-start", "app-idle-memory"];
 pub(super) const EXEC: [&str; 2] = ["exec-start", "exec-idle-memory"];
 
-pub(super) fn measure(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    let [start, memory] = if dialect == Dialect::App { APP } else { EXEC };
+pub(super) fn measure(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
+    let [start, memory] = if dialect == ServerKind::App { APP } else { EXEC };
     let weights = RefCell::new(Vec::new());
     let contender = |who| {
         let weights = &weights;
@@ -31,8 +31,8 @@ pub(super) fn measure(around: &Surroundings, dialect: Dialect) -> Result<Vec<Fin
     let against = Some(dialect.peer());
     // Codex's exec-server is a small part of the same program, and quick to start.
     let bars = match dialect {
-        Dialect::App => [Bar::MostTimes(0.125), Bar::MostTimes(1.0 / 6.0)],
-        Dialect::Exec => [Bar::MostTimes(1.0), Bar::MostTimes(0.5)],
+        ServerKind::App => [Bar::MostTimes(0.125), Bar::MostTimes(1.0 / 6.0)],
+        ServerKind::Exec => [Bar::MostTimes(1.0), Bar::MostTimes(0.5)],
     };
     Ok(vec![
         Finding {
@@ -55,7 +55,7 @@ pub(super) fn measure(around: &Surroundings, dialect: Dialect) -> Result<Vec<Fin
 }
 
 /// Milliseconds and MiB.
-fn once(around: &Surroundings, who: Who, dialect: Dialect) -> Result<(f64, f64)> {
+fn once(around: &RowContext, who: Who, dialect: ServerKind) -> Result<(f64, f64)> {
     let idle = Idle::of(around, who, dialect)?;
     let begun = Instant::now();
     let server = idle.start()?;

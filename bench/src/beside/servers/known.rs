@@ -2,7 +2,7 @@
 //! byte and needs neither a hash nor the gigabyte.
 
 use super::dialect::Io;
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use anyhow::{Result, ensure};
 use std::path::PathBuf;
 use windlass_testkit::bytes::Noise;
@@ -37,7 +37,7 @@ pub(super) struct Check<'a> {
 
 impl Known {
     /// Any bytes for pipes, lines of text for terminals, which would act upon some bytes.
-    pub(super) fn write(around: &Surroundings, io: Io, (length, times): (usize, usize)) -> Result<Self> {
+    pub(super) fn write(around: &RowContext, io: Io, (length, times): (usize, usize)) -> Result<Self> {
         let mut bytes = match io {
             Io::Terminal => text(length),
             Io::Output | Io::Pipes => noise(length),

@@ -1,8 +1,8 @@
 //! `/bin/true`: what a call costs beyond the process itself, one at a time and sixteen at once.
 
-use super::dialect::Dialect;
+use super::dialect::ServerKind;
 use super::server::Server;
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, hold};
 use crate::comparison::{Bar, Scale};
 use crate::rounds::Samples;
@@ -16,8 +16,8 @@ pub(super) const EXEC: [&str; 4] = ["exec-true", "exec-true-bare", "exec-true-16
 /// How many are in flight.
 const ABREAST: usize = 16;
 
-pub(super) fn measure(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    let names = if dialect == Dialect::App { APP } else { EXEC };
+pub(super) fn measure(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
+    let names = if dialect == ServerKind::App { APP } else { EXEC };
     let mut findings = Vec::new();
     // Each by itself: a server that is still at work when it has answered would be on the other's account.
     for (who, bars, of) in [
@@ -54,7 +54,7 @@ struct Runner {
     many: Box<dyn FnMut(usize) -> Result<()>>,
 }
 
-fn beside(around: &Surroundings, dialect: Dialect, other: Who) -> Result<(Figures, Figures)> {
+fn beside(around: &RowContext, dialect: ServerKind, other: Who) -> Result<(Figures, Figures)> {
     let mut runners = Vec::new();
     for who in [Who::Windlass, other] {
         runners.push((who, runner(around, who, dialect)?));
@@ -77,7 +77,7 @@ fn beside(around: &Surroundings, dialect: Dialect, other: Who) -> Result<(Figure
     Ok((one, many))
 }
 
-fn runner(around: &Surroundings, who: Who, dialect: Dialect) -> Result<Runner> {
+fn runner(around: &RowContext, who: Who, dialect: ServerKind) -> Result<Runner> {
     if who == Who::Bare {
         return Ok(Runner { one: Box::new(bare), many: Box::new(bare_abreast) });
     }

@@ -1,8 +1,8 @@
 //! A server at work, ours or Codex's, and the client's side of the conversation.
 
-use super::dialect::{Dialect, Event, Io, Name};
+use super::dialect::{ServerKind, ServerLine, Io, Name};
 use crate::beside::contest::Who;
-use crate::beside::{Surroundings, process};
+use crate::beside::{RowContext, process};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use windlass_testkit::wire::Wire;
 /// Not yet started, with a home and a state directory of its own.
 pub(super) struct Idle {
     command: Command,
-    dialect: Dialect,
+    dialect: ServerKind,
     folder: PathBuf,
 }
 
@@ -23,13 +23,13 @@ pub(super) struct Idle {
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) wire: Wire,
-    pub(super) dialect: Dialect,
+    pub(super) dialect: ServerKind,
     folder: PathBuf,
     last: u64,
 }
 
 impl Idle {
-    pub(super) fn of(around: &Surroundings, who: Who, dialect: Dialect) -> Result<Self> {
+    pub(super) fn of(around: &RowContext, who: Who, dialect: ServerKind) -> Result<Self> {
         let folder = around.folder()?;
         let mut command = match who {
             Who::Windlass => {
@@ -62,7 +62,7 @@ impl Idle {
 
 impl Server {
     /// One that has run its first command.
-    pub(super) fn warm(around: &Surroundings, who: Who, dialect: Dialect) -> Result<Self> {
+    pub(super) fn warm(around: &RowContext, who: Who, dialect: ServerKind) -> Result<Self> {
         let mut server = Idle::of(around, who, dialect)?.start()?;
         server.run_true()?;
         Ok(server)
@@ -101,12 +101,12 @@ impl Server {
     pub(super) fn ended(&mut self) -> Result<()> {
         loop {
             match self.event_before(None)? {
-                Event::Ended { code } => {
+                ServerLine::Ended { code } => {
                     ensure!(code.unwrap_or_default() == 0, "the program failed: {code:?}");
                     return Ok(());
                 }
-                Event::Refused(text) => bail!("the server refused: {text}"),
-                Event::Output(_) | Event::Other => {}
+                ServerLine::Refused(text) => bail!("the server refused: {text}"),
+                ServerLine::Output(_) | ServerLine::Other => {}
             }
         }
     }
@@ -131,24 +131,24 @@ impl Server {
         let mut bytes = Vec::new();
         loop {
             match self.event_before(None)? {
-                Event::Output(text) => {
+                ServerLine::Output(text) => {
                     ensure!(base64::decode_into(text, &mut bytes), "not base64");
                     if take(&bytes)? == Enough::Yes {
                         return Ok(());
                     }
                 }
-                Event::Ended { code } => {
+                ServerLine::Ended { code } => {
                     ensure!(code.unwrap_or_default() == 0, "the program failed: {code:?}");
                     return Ok(());
                 }
-                Event::Refused(text) => bail!("the server refused: {text}"),
-                Event::Other => {}
+                ServerLine::Refused(text) => bail!("the server refused: {text}"),
+                ServerLine::Other => {}
             }
         }
     }
 
     /// The next thing the server says, by a time if there is one.
-    fn event_before(&mut self, deadline: Option<Instant>) -> Result<Event<'_>> {
+    fn event_before(&mut self, deadline: Option<Instant>) -> Result<ServerLine<'_>> {
         let line = match deadline {
             Some(deadline) => self.wire.next_line_before(deadline)?,
             None => self.wire.next_line()?,

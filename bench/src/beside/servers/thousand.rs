@@ -3,9 +3,9 @@
 //!
 //! The program is `cat FILE -`: what it prints says that it is there, and then it waits.
 
-use super::dialect::{Dialect, Event, Io, process_of};
+use super::dialect::{ServerKind, ServerLine, Io, process_of};
 use super::server::Server;
-use crate::beside::Surroundings;
+use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::{Bar, Scale};
 use crate::rounds::Samples;
@@ -30,19 +30,19 @@ const AT_A_TIME: usize = 32;
 /// A server that says nothing for so long has lost the rest.
 const SILENCE: Duration = Duration::from_secs(10);
 
-pub(super) fn on_pipes(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    measure(around, (dialect, Io::Pipes), if dialect == Dialect::App { APP_PIPE } else { EXEC_PIPE })
+pub(super) fn on_pipes(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
+    measure(around, (dialect, Io::Pipes), if dialect == ServerKind::App { APP_PIPE } else { EXEC_PIPE })
 }
 
-pub(super) fn on_terminals(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    let names = if dialect == Dialect::App { APP_TERMINAL } else { EXEC_TERMINAL };
+pub(super) fn on_terminals(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
+    let names = if dialect == ServerKind::App { APP_TERMINAL } else { EXEC_TERMINAL };
     measure(around, (dialect, Io::Terminal), names)
 }
 
 /// How a crowd is asked for.
 #[derive(Clone, Copy)]
 struct Crowd {
-    dialect: Dialect,
+    dialect: ServerKind,
     io: Io,
     count: usize,
     at_a_time: usize,
@@ -57,8 +57,8 @@ struct Outcome {
 }
 
 fn measure(
-    around: &Surroundings,
-    (dialect, io): (Dialect, Io),
+    around: &RowContext,
+    (dialect, io): (ServerKind, Io),
     names: [&'static str; 3],
 ) -> Result<Vec<Finding>> {
     let count = match around.scale {
@@ -110,7 +110,7 @@ fn of(outcomes: &[Outcome], value: fn(&Outcome) -> f64) -> Vec<(Who, Samples)> {
     all.into_iter().map(|who| figure(who, of(who))).collect()
 }
 
-fn outcomes(around: &Surroundings, crowd: Crowd) -> Result<Vec<Outcome>> {
+fn outcomes(around: &RowContext, crowd: Crowd) -> Result<Vec<Outcome>> {
     let outcomes = RefCell::new(Vec::new());
     let contender = |who| {
         let outcomes = &outcomes;
@@ -127,7 +127,7 @@ fn outcomes(around: &Surroundings, crowd: Crowd) -> Result<Vec<Outcome>> {
 }
 
 /// A server of its own, and a file of its own by which its programs are known.
-fn once(around: &Surroundings, who: Who, crowd: Crowd) -> Result<Outcome> {
+fn once(around: &RowContext, who: Who, crowd: Crowd) -> Result<Outcome> {
     let file = around.folder()?.join(survivors::token("crowd"));
     std::fs::write(&file, "up\n")?;
     let file = file.to_str().context("the folder's name is not text")?;
@@ -155,7 +155,7 @@ fn start(server: &mut Server, crowd: Crowd, file: &str) -> Result<(usize, Instan
             Err(error) if error.kind() == ErrorKind::TimedOut => break,
             Err(error) => return Err(error.into()),
         };
-        if let Event::Output(_) = server.dialect.event(line) {
+        if let ServerLine::Output(_) = server.dialect.event(line) {
             up.extend(process_of(line));
             last = Instant::now();
         }

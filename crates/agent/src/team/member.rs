@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::status::Status;
-use crate::history::Entry;
+use crate::history::HistoryEntry;
 use crate::thread::ThreadId;
 use crate::worker::Op;
 
@@ -28,7 +28,7 @@ pub(super) struct Member {
     /// What its parent was not told yet.
     pub(super) news: Option<Status>,
     /// The words of its conversation, for sub-agents that are to know them.
-    pub(super) heard: Arc<Mutex<Vec<Entry>>>,
+    pub(super) heard: Arc<Mutex<Vec<HistoryEntry>>>,
     /// How often somebody said something to it that it does not work on yet.
     pub(super) unheard: Arc<AtomicUsize>,
     pub(super) life: Option<JoinHandle<()>>,

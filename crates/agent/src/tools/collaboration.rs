@@ -5,22 +5,22 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use windlass_model::{Call, Item, Part, Role, ToolSpec};
+use windlass_model::{Call, Item, ContentPart, Role, ToolSpec};
 
-use super::Surroundings;
-use crate::crew::Crew;
+use super::ToolContext;
+use crate::crew::AgentDeps;
 use crate::event::{EventKind, Reporter};
-use crate::history::Entry;
-use crate::team::{Status, Team, Waited, Wanted};
+use crate::history::HistoryEntry;
+use crate::team::{Status, Team, Waited, SubAgentRequest};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, Running, Tool, typed};
+use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 const SHORTEST_WAIT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// The tools, in the order they are listed in.
-pub(super) fn tools(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let shared = Arc::new(Shared {
         me: around.me.clone(),
         crew: Arc::clone(&around.crew),
@@ -44,10 +44,10 @@ enum Verb {
 
 struct Shared {
     me: ThreadId,
-    crew: Arc<Crew>,
+    crew: Arc<AgentDeps>,
     team: Team,
     report: Reporter,
-    heard: Arc<Mutex<Vec<Entry>>>,
+    heard: Arc<Mutex<Vec<HistoryEntry>>>,
 }
 
 struct TeamTool {
@@ -77,7 +77,7 @@ impl Tool for TeamTool {
         Pace::Together
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let (verb, shared) = (self.verb, Arc::clone(&self.shared));
         Box::pin(async move {
             let id = call.id.0.clone();
@@ -159,7 +159,7 @@ impl Shared {
         let words = words(arguments.message.as_deref(), arguments.items.as_deref())?;
         let prompt = text_of(&words);
         let heard = if arguments.fork_context { self.heard() } else { Vec::new() };
-        let wanted = Wanted {
+        let wanted = SubAgentRequest {
             words,
             role: arguments.agent_type,
             model: arguments.model,
@@ -281,7 +281,7 @@ impl Shared {
         })
     }
 
-    fn heard(&self) -> Vec<Entry> {
+    fn heard(&self) -> Vec<HistoryEntry> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -310,37 +310,37 @@ fn patience(asked: Option<i64>) -> Result<Duration, Output> {
 }
 
 /// What a sub-agent is told: a text, or pieces of several kinds.
-fn words(message: Option<&str>, items: Option<&[Value]>) -> Result<Vec<Entry>, Output> {
-    let parts: Vec<Part> = match (message, items) {
+fn words(message: Option<&str>, items: Option<&[Value]>) -> Result<Vec<HistoryEntry>, Output> {
+    let parts: Vec<ContentPart> = match (message, items) {
         (Some(_), Some(items)) if !items.is_empty() => {
             return Err(Output::refused("give either `message` or `items`, not both"));
         }
-        (Some(text), _) => vec![Part::Text(text.to_owned())],
+        (Some(text), _) => vec![ContentPart::Text(text.to_owned())],
         (None, Some(items)) => items.iter().filter_map(part).collect(),
         (None, None) => Vec::new(),
     };
-    let empty = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    let empty = |part: &ContentPart| matches!(part, ContentPart::Text(text) if text.trim().is_empty());
     if parts.iter().all(empty) {
         return Err(Output::refused("`message` is empty: say what the agent is to do"));
     }
-    Ok(vec![Entry::user(Item::message(Role::User, parts))])
+    Ok(vec![HistoryEntry::user(Item::message(Role::User, parts))])
 }
 
-fn part(item: &Value) -> Option<Part> {
+fn part(item: &Value) -> Option<ContentPart> {
     let text = |field: &str| item.get(field).and_then(Value::as_str).map(str::to_owned);
     match item.get("type").and_then(Value::as_str) {
-        Some("image") => text("image_url").or_else(|| text("url")).map(Part::Image),
-        Some("skill" | "mention") => Some(Part::Text(format!(
+        Some("image") => text("image_url").or_else(|| text("url")).map(ContentPart::Image),
+        Some("skill" | "mention") => Some(ContentPart::Text(format!(
             "[{}]({})",
             text("name").unwrap_or_default(),
             text("path").unwrap_or_default()
         ))),
-        Some("local_image") => Some(Part::Text(format!("(look at the picture {})", text("path")?))),
-        _ => text("text").map(Part::Text),
+        Some("local_image") => Some(ContentPart::Text(format!("(look at the picture {})", text("path")?))),
+        _ => text("text").map(ContentPart::Text),
     }
 }
 
-fn text_of(words: &[Entry]) -> String {
+fn text_of(words: &[HistoryEntry]) -> String {
     words.iter().filter_map(|entry| entry.item.words_of(Role::User)).collect::<Vec<_>>().join("\n")
 }
 

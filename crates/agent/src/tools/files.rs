@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
-use windlass_files::{Answer, TOOLS, Tool as Looking};
-use windlass_model::{Call, Part, ToolSpec};
+use windlass_files::{FileOutput, TOOLS, Tool as Looking};
+use windlass_model::{Call, ContentPart, ToolSpec};
 use windlass_tools::Toolbox;
 
-use super::Surroundings;
+use super::ToolContext;
 use super::permission::Grants;
-use crate::tool::{Output, Running, Tool, arguments, shortened};
+use crate::tool::{Output, ToolFuture, Tool, arguments, shortened};
 
 /// The tools; the one for pictures only for models that see.
-pub(super) fn tools(around: &Surroundings, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(around: &ToolContext, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {
     let manners = &around.crew.manners;
     let made = |looking: &'static Looking| {
         Arc::new(Looker {
@@ -57,7 +57,7 @@ impl Tool for Looker {
         shortened(named.unwrap_or(call.input.text()), 120)
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let looker = self.clone();
         Box::pin(async move {
             let arguments = match arguments(&call) {
@@ -78,16 +78,16 @@ impl Looker {
             Ok(reach) => reach,
             Err(words) => return Output::refused(words),
         };
-        let surroundings = windlass_files::Surroundings {
+        let surroundings = windlass_files::FileContext {
             directory: &self.directory,
             may_read: &|path: &Path| reach.may_read(path),
             stop: &|| stop.load(Ordering::Relaxed),
             excludes: &self.excludes,
         };
         match (self.looking.call)(arguments, &surroundings) {
-            Ok(Answer::Text(text)) => Output::text(text),
-            Ok(Answer::Image { data_url, note }) => {
-                Output::new(vec![Part::Text(note), Part::Image(data_url)], true)
+            Ok(FileOutput::Text(text)) => Output::text(text),
+            Ok(FileOutput::Image { data_url, note }) => {
+                Output::new(vec![ContentPart::Text(note), ContentPart::Image(data_url)], true)
             }
             Err(refusal) => Output::refused(refusal.to_string()),
         }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use windlass_foreign::{
-    CallOutcome, ForeignTool, Part as Shown, RenderLimits, ResourceContent, ResourceText, Servers, Which,
+    CallOutcome, ForeignTool, ResultPart as Shown, RenderLimits, ResourceContent, ResourceText, Servers, Which,
     render,
 };
-use windlass_model::{Call, Part, ToolSpec};
+use windlass_model::{Call, ContentPart, ToolSpec};
 
-use super::Surroundings;
+use super::ToolContext;
 use crate::event::{EventKind, Reporter};
-use crate::tool::{Output, Pace, Running, Tool, arguments};
+use crate::tool::{Output, Pace, ToolFuture, Tool, arguments};
 
 /// The tools of all servers that are up.
-pub(super) fn tools(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let Some(servers) = &around.crew.foreign else { return Vec::new() };
     let limits =
         RenderLimits { text: around.crew.manners.output_limit as usize * 4, ..RenderLimits::default() };
@@ -57,7 +57,7 @@ impl Tool for Borrowed {
         if self.tool.parallel { Pace::Together } else { Pace::Alone }
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let (tool, servers) = (self.tool.clone(), self.servers.clone());
         let (report, limits) = (self.report.clone(), self.limits);
         Box::pin(async move {
@@ -87,10 +87,10 @@ impl Tool for Borrowed {
     }
 }
 
-fn part(shown: Shown) -> Part {
+fn part(shown: Shown) -> ContentPart {
     match shown {
-        Shown::Text(text) => Part::Text(text),
-        Shown::Image { mime, data } => Part::Image(format!("data:{mime};base64,{data}")),
+        Shown::Text(text) => ContentPart::Text(text),
+        Shown::Image { mime, data } => ContentPart::Image(format!("data:{mime};base64,{data}")),
     }
 }
 
@@ -156,7 +156,7 @@ impl Tool for Resources {
         }
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let (verb, servers, most) = (self.verb, self.servers.clone(), self.limits.text);
         Box::pin(async move {
             let answer = match arguments(&call) {

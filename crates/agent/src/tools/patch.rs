@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_model::{Call, Grammar, Input, ToolSpec};
 use windlass_patch::{Patch, render_failure, render_success};
-use windlass_tools::{Detail, Emphasis, HelperProgram, Policy, Reach, ResolvedPath, Shown, Toolbox};
+use windlass_tools::{Detail, Emphasis, HelperProgram, Policy, PathAccess, ResolvedPath, Shown, Toolbox};
 
-use super::Surroundings;
+use super::ToolContext;
 use super::permission::{Grants, declined, reason};
-use crate::attendant::{Approval, Attendant, Decision, Lasting};
+use crate::attendant::{Approval, UserPrompter, Decision, Lasting};
 use crate::crew::ApprovalMode;
 use crate::event::{EventKind, Reporter};
 use crate::patching::{PatchTask, Patched};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, Running, Tool, shortened, typed};
+use crate::tool::{Output, Pace, ToolFuture, Tool, shortened, typed};
 
 /// How much of a patch is shown to a person who is asked about it.
 const MOST_PATCH: usize = 16_000;
@@ -29,13 +29,13 @@ pub(super) struct Patcher {
     toolbox: Toolbox,
     helper: Option<HelperProgram>,
     grants: Arc<Grants>,
-    attendant: Option<Arc<dyn Attendant>>,
+    attendant: Option<Arc<dyn UserPrompter>>,
     mode: ApprovalMode,
     report: Reporter,
 }
 
 impl Patcher {
-    pub(super) fn new(around: &Surroundings, grants: &Arc<Grants>) -> Self {
+    pub(super) fn new(around: &ToolContext, grants: &Arc<Grants>) -> Self {
         Self {
             me: around.me.clone(),
             directory: around.crew.manners.directory.clone(),
@@ -87,7 +87,7 @@ impl Patcher {
     }
 
     /// Verifies and applies a patch, in a sandbox if there is one.
-    async fn carried_out(&self, task: PatchTask, reach: Reach) -> Result<Patched, String> {
+    async fn carried_out(&self, task: PatchTask, reach: PathAccess) -> Result<Patched, String> {
         if !reach.is_enforced() {
             return carried_out_here(task, reach).await;
         }
@@ -136,7 +136,7 @@ fn resolved(patch: &Patch, directory: &Path) -> Vec<ResolvedPath> {
 
 /// Verifies and applies a patch in this process, beside everything else: files may be large and disks slow. It is not left
 /// halfway when nobody waits for it any more.
-async fn carried_out_here(task: PatchTask, reach: Reach) -> Result<Patched, String> {
+async fn carried_out_here(task: PatchTask, reach: PathAccess) -> Result<Patched, String> {
     tokio::task::spawn_blocking(move || task.carry_out(&reach)).await.map_err(|error| error.to_string())
 }
 
@@ -195,7 +195,7 @@ impl Tool for ApplyPatch {
         shortened(&paths, 120)
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let patcher = Arc::clone(&self.patcher);
         Box::pin(async move {
             match patch_text(&call) {

@@ -9,10 +9,10 @@ use serde_json::json;
 use windlass_model::{Call, ToolSpec};
 use windlass_tools::{Access, Detail, Emphasis, Network, Pattern, Policy, ResolvedPath, Shown};
 
-use super::Surroundings;
-use crate::attendant::{Approval, Attendant, Decision, Lasting};
+use super::ToolContext;
+use crate::attendant::{Approval, UserPrompter, Decision, Lasting};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, Running, Tool, typed};
+use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
 
 /// How much of the model's reason is shown.
 const MOST_REASON: usize = 2_000;
@@ -116,12 +116,12 @@ impl Permissions {
 
 pub(super) struct RequestPermissions {
     me: ThreadId,
-    attendant: Option<Arc<dyn Attendant>>,
+    attendant: Option<Arc<dyn UserPrompter>>,
     grants: Arc<Grants>,
 }
 
 impl RequestPermissions {
-    pub(super) fn new(around: &Surroundings, grants: &Arc<Grants>) -> Self {
+    pub(super) fn new(around: &ToolContext, grants: &Arc<Grants>) -> Self {
         let (me, attendant) = (around.me.clone(), around.crew.attendant.clone());
         Self { me, attendant, grants: Arc::clone(grants) }
     }
@@ -169,7 +169,7 @@ impl Tool for RequestPermissions {
         Pace::Alone
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let (me, attendant, grants) = (self.me.clone(), self.attendant.clone(), Arc::clone(&self.grants));
         Box::pin(async move {
             let Arguments { reason, permissions } = match typed(&call) {

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_model::{Call, ToolSpec};
 
-use crate::event::{EventKind, Reporter, Step, StepState};
-use crate::tool::{Output, Running, Tool, typed};
+use crate::event::{EventKind, Reporter, PlanStep, StepState};
+use crate::tool::{Output, ToolFuture, Tool, typed};
 
 pub(super) struct UpdatePlan {
     report: Reporter,
@@ -64,7 +64,7 @@ impl Tool for UpdatePlan {
         }
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let report = self.report.clone();
         Box::pin(async move {
             let arguments: Arguments = match typed(&call) {
@@ -77,7 +77,7 @@ impl Tool for UpdatePlan {
                     "{under_way} steps are in_progress; at most one may be. The plan is unchanged."
                 ));
             }
-            let steps = arguments.plan.into_iter().map(|step| Step { text: step.step, state: step.status });
+            let steps = arguments.plan.into_iter().map(|step| PlanStep { text: step.step, state: step.status });
             report.tell(EventKind::Plan(steps.collect())).await;
             Output::text("Plan updated")
         })

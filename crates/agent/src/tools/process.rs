@@ -10,22 +10,22 @@ use windlass_model::{Call, ToolSpec};
 use windlass_patch::Heredoc;
 use windlass_tools::{Call as ToolCall, CallTicket, Dismissal, Person, Policy, Progress, Reply, Toolbox};
 
-use super::Surroundings;
+use super::ToolContext;
 use super::patch::Patcher;
 use super::permission::{declined, reason};
-use crate::attendant::{ApprovedForGood, AtTheTools, Attendant, Decision};
+use crate::attendant::{ApprovedForGood, AtTheTools, UserPrompter, Decision};
 use crate::crew::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, Running, Tool, arguments, shortened};
+use crate::tool::{Output, Pace, ToolFuture, Tool, arguments, shortened};
 use crate::worker::Commands;
 
 /// The longest that one call waits: agents have nobody who cuts them off.
 const CEILING: Duration = Duration::from_secs(3600);
 
 /// The tools of a toolbox.
-pub(super) fn tools(around: &Surroundings, patches: &Arc<Patcher>) -> Vec<Arc<dyn Tool>> {
-    let bench = Arc::new(Bench {
+pub(super) fn tools(around: &ToolContext, patches: &Arc<Patcher>) -> Vec<Arc<dyn Tool>> {
+    let bench = Arc::new(ProcessToolsShared {
         me: around.me.clone(),
         toolbox: around.toolbox.clone(),
         commands: Arc::clone(&around.commands),
@@ -43,12 +43,12 @@ pub(super) fn tools(around: &Surroundings, patches: &Arc<Patcher>) -> Vec<Arc<dy
 }
 
 /// What these tools share.
-struct Bench {
+struct ProcessToolsShared {
     me: ThreadId,
     toolbox: Toolbox,
     commands: Arc<Commands>,
     report: Reporter,
-    attendant: Option<Arc<dyn Attendant>>,
+    attendant: Option<Arc<dyn UserPrompter>>,
     /// Scripts that only apply a patch need no shell.
     patches: Arc<Patcher>,
     mode: ApprovalMode,
@@ -58,7 +58,7 @@ struct Bench {
 
 struct ProcessTool {
     tool: windlass_tools::Tool,
-    bench: Arc<Bench>,
+    bench: Arc<ProcessToolsShared>,
 }
 
 impl Tool for ProcessTool {
@@ -90,7 +90,7 @@ impl Tool for ProcessTool {
         shortened(script.as_deref().unwrap_or(call.input.text()), 120)
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let (tool, bench) = (self.tool.clone(), Arc::clone(&self.bench));
         let mut arguments = match arguments(&call) {
             Ok(arguments) => arguments,
@@ -130,7 +130,7 @@ fn offer_escalation(parameters: &mut Map<String, Value>) {
     }
 }
 
-impl Bench {
+impl ProcessToolsShared {
     async fn run(
         &self,
         tool: &'static str,
@@ -157,7 +157,7 @@ impl Bench {
         if let Some(note) = note {
             self.follow(note, &reply).await;
         }
-        let parts = vec![windlass_model::Part::Text(reply.text)];
+        let parts = vec![windlass_model::ContentPart::Text(reply.text)];
         Output { parts, ok: !reply.is_error, delivery: reply.delivery }
     }
 

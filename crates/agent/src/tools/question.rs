@@ -6,15 +6,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_model::{Call, ToolSpec};
 
-use super::Surroundings;
-use crate::attendant::{Attendant, UserQuestion};
-use crate::tool::{Output, Pace, Running, Tool, typed};
+use super::ToolContext;
+use crate::attendant::{UserPrompter, UserQuestion};
+use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
 
 /// The most questions at once; more is an interrogation.
 const MOST_QUESTIONS: usize = 10;
 
 pub(super) struct RequestUserInput {
-    attendant: Option<Arc<dyn Attendant>>,
+    attendant: Option<Arc<dyn UserPrompter>>,
 }
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct Arguments {
 }
 
 impl RequestUserInput {
-    pub(super) fn new(around: &Surroundings) -> Self {
+    pub(super) fn new(around: &ToolContext) -> Self {
         Self { attendant: around.crew.attendant.clone() }
     }
 }
@@ -78,7 +78,7 @@ impl Tool for RequestUserInput {
         Pace::Alone
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let attendant = self.attendant.clone();
         Box::pin(async move {
             let Arguments { questions } = match typed(&call) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use windlass_model::{Call, CallId, Grammar, Input, Part, ToolSpec};
+use windlass_model::{Call, CallId, Grammar, Input, ContentPart, ToolSpec};
 use windlass_script::{
     Arguments, CallFuture, Cells, DESCRIPTION, GRAMMAR, Host, NAME, Options, Outcome, OutputItem, Status,
     ToolInfo, WAIT_DESCRIPTION, WAIT_NAME, Wait, wait_parameters,
@@ -13,12 +13,12 @@ use windlass_script::{
 use crate::call_queue::CallQueue;
 use crate::event::{CallNote, EventKind, Reporter};
 use crate::notices::Notices;
-use crate::tool::{Output, Running, Tool, ToolSet, arguments};
+use crate::tool::{Output, ToolFuture, Tool, ToolSet, arguments};
 
-use super::Surroundings;
+use super::ToolContext;
 
 /// The two tools, over those that scripts may call.
-pub(super) fn tools(others: &[Arc<dyn Tool>], around: &Surroundings) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(others: &[Arc<dyn Tool>], around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let scripts = Arc::new(Scripts {
         cells: match &around.crew.cells {
             Some(spawner) => Cells::in_processes(Options::default(), Arc::clone(spawner)),
@@ -57,7 +57,7 @@ impl Tool for Exec {
         }
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let scripts = Arc::clone(&self.0);
         Box::pin(async move {
             let source = source(&call);
@@ -94,7 +94,7 @@ impl Tool for WaitForCell {
         }
     }
 
-    fn call(&self, call: Call) -> Running {
+    fn call(&self, call: Call) -> ToolFuture {
         let scripts = Arc::clone(&self.0);
         Box::pin(async move {
             let arguments = match arguments(&call) {
@@ -111,8 +111,8 @@ impl Tool for WaitForCell {
 
 fn shown(outcome: &Outcome) -> Output {
     let part = |item: OutputItem| match item {
-        OutputItem::Text(text) => Part::Text(text),
-        OutputItem::Image(address) => Part::Image(address),
+        OutputItem::Text(text) => ContentPart::Text(text),
+        OutputItem::Image(address) => ContentPart::Image(address),
     };
     let parts = outcome.render().into_iter().map(part).collect();
     Output::new(parts, !matches!(outcome.status, Status::Failed))

@@ -5,7 +5,7 @@ use windlass_model::{Input, Role};
 
 use super::*;
 
-const PATIENCE: Patience = Patience { most_tries: 2, compact_at: Some(1000) };
+const PATIENCE: RetryLimits = RetryLimits { most_tries: 2, compact_at: Some(1000) };
 
 fn call(id: &str) -> Call {
     Call {
@@ -21,19 +21,19 @@ fn called(id: &str) -> Happened {
 }
 
 fn said(text: &str) -> Happened {
-    Happened::Item(Item::message(Role::Assistant, vec![Part::Text(text.into())]))
+    Happened::Item(Item::message(Role::Assistant, vec![ContentPart::Text(text.into())]))
 }
 
 fn answered(id: &str) -> Happened {
-    Happened::Answered(CallId(id.into()), vec![Part::Text(format!("out {id}"))])
+    Happened::Answered(CallId(id.into()), vec![ContentPart::Text(format!("out {id}"))])
 }
 
 fn completed(total: u64) -> Happened {
     Happened::Completed(Usage { input: total, ..Usage::default() })
 }
 
-fn user(text: &str) -> Entry {
-    Entry { origin: Origin::User, item: Item::user(text) }
+fn user(text: &str) -> HistoryEntry {
+    HistoryEntry { origin: ItemOrigin::User, item: Item::user(text) }
 }
 
 fn nothing() -> Happened {
@@ -45,20 +45,20 @@ fn passing() -> Happened {
 }
 
 /// Orders in short words.
-fn words(orders: &[Order]) -> Vec<String> {
-    let word = |order: &Order| match order {
-        Order::Keep(Entry { item, .. }) => match item.content() {
+fn words(orders: &[TurnAction]) -> Vec<String> {
+    let word = |order: &TurnAction| match order {
+        TurnAction::Keep(HistoryEntry { item, .. }) => match item.content() {
             Content::Call(call) => format!("keep call {}", call.id),
             Content::Output { call, .. } => format!("keep output {call}"),
             _ => format!("keep {}", item.words_of(Role::User).or(item.words_of(Role::Assistant)).unwrap()),
         },
-        Order::Listen { called } => format!("listen {called}"),
-        Order::Start(call) => format!("start {}", call.id),
-        Order::Ask => "ask".into(),
-        Order::Rest { attempt, .. } => format!("rest {attempt}"),
-        Order::Compact(why) => format!("compact {why:?}"),
-        Order::Abandon => "abandon".into(),
-        Order::End(ending) => format!("end {ending:?}"),
+        TurnAction::Listen { called } => format!("listen {called}"),
+        TurnAction::Start(call) => format!("start {}", call.id),
+        TurnAction::Ask => "ask".into(),
+        TurnAction::Rest { attempt, .. } => format!("rest {attempt}"),
+        TurnAction::Compact(why) => format!("compact {why:?}"),
+        TurnAction::Abandon => "abandon".into(),
+        TurnAction::End(ending) => format!("end {ending:?}"),
     };
     orders.iter().map(word).collect()
 }
@@ -237,22 +237,22 @@ proptest! {
         let (mut turn, first) = Turn::begin(PATIENCE, vec![user("go")], 0);
         let (mut open, mut started) = (Vec::new(), 0);
         let mut ended = 0;
-        let mut look = |orders: Vec<Order>| {
+        let mut look = |orders: Vec<TurnAction>| {
             for order in orders {
                 assert_eq!(ended, 0, "nothing comes after the end");
                 match order {
-                    Order::Keep(Entry { item, .. }) => match item.content() {
+                    TurnAction::Keep(HistoryEntry { item, .. }) => match item.content() {
                         Content::Call(call) => open.push(call.id.clone()),
                         Content::Output { call, .. } => assert_eq!(&open.remove(0), call, "in call order"),
                         _ => {}
                     },
-                    Order::Start(_) => started += 1,
-                    Order::Ask => assert!(open.is_empty(), "the model is asked while {open:?} have no output"),
-                    Order::End(_) => {
+                    TurnAction::Start(_) => started += 1,
+                    TurnAction::Ask => assert!(open.is_empty(), "the model is asked while {open:?} have no output"),
+                    TurnAction::End(_) => {
                         assert!(open.is_empty(), "the turn ends while {open:?} have no output");
                         ended += 1;
                     }
-                    Order::Rest { .. } | Order::Compact(_) | Order::Listen { .. } | Order::Abandon => {}
+                    TurnAction::Rest { .. } | TurnAction::Compact(_) | TurnAction::Listen { .. } | TurnAction::Abandon => {}
                 }
             }
         };

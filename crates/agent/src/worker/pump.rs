@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use tokio::sync::mpsc;
-use windlass_model::{Event, Failure, Remedy, Request};
+use windlass_model::{ResponseEvent, Failure, Remedy, Request};
 
-use crate::speaker::Speaker;
+use crate::speaker::ModelClient;
 
 /// Pieces of an answer that may wait to be taken.
 pub(super) const QUEUE: usize = 256;
@@ -21,9 +21,9 @@ const LONGEST_WISH: Duration = Duration::from_secs(600);
 
 /// Asks, and passes every piece on until the answer is complete or broken.
 pub(super) async fn pump(
-    speaker: Arc<dyn Speaker>,
+    speaker: Arc<dyn ModelClient>,
     request: Request,
-    pieces: mpsc::Sender<Result<Event, Failure>>,
+    pieces: mpsc::Sender<Result<ResponseEvent, Failure>>,
 ) {
     let mut speech = match speaker.ask(request).await {
         Ok(speech) => speech,
@@ -38,7 +38,7 @@ pub(super) async fn pump(
             Ok(Some(event)) => Ok(event),
             Err(failure) => Err(failure),
         };
-        let last = matches!(piece, Err(_) | Ok(Event::Completed(_)));
+        let last = matches!(piece, Err(_) | Ok(ResponseEvent::Completed(_)));
         // The agent let go of this answer.
         if pieces.send(piece).await.is_err() || last {
             return;

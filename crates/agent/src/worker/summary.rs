@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, PoisonError};
 
-use windlass_model::{Event, Failure, Item, Remedy, Request, Role, Usage};
+use windlass_model::{ResponseEvent, Failure, Item, Remedy, Request, Role, Usage};
 
 use super::{Worker, pump};
 use crate::compact::{PROMPT, replacement};
 use crate::event::EventKind;
-use crate::history::{Entry, History, Origin};
-use crate::speaker::Speaker;
+use crate::history::{HistoryEntry, History, ItemOrigin};
+use crate::speaker::ModelClient;
 use crate::turn::Happened;
 
 /// What the model made of a conversation.
@@ -49,7 +49,7 @@ impl Worker {
         let new = replacement(self.history.entries(), &summary.text);
         let recorded = self.record.as_mut().map_or(Ok(()), |record| record.compacted(&new));
         self.recorded(recorded).await;
-        self.filled = new.iter().map(Entry::estimate).sum();
+        self.filled = new.iter().map(HistoryEntry::estimate).sum();
         self.history.replace(new);
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = self.history.words();
         self.report.tell(EventKind::Compacted { before, after: self.filled }).await;
@@ -59,9 +59,9 @@ impl Worker {
 
 /// A request for a summary, as often as it takes.
 struct Asking {
-    speaker: Arc<dyn Speaker>,
+    speaker: Arc<dyn ModelClient>,
     request: Request,
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     prompt: String,
     most_tries: u32,
 }
@@ -93,9 +93,9 @@ impl Asking {
         let mut text = String::new();
         while let Some(event) = speech.next().await? {
             match event {
-                Event::Item(item) => text += &item.words_of(Role::Assistant).unwrap_or_default(),
-                Event::Completed(usage) if !text.trim().is_empty() => return Ok(Summary { text, usage }),
-                Event::Completed(_) => return Err(Failure::passing("the model wrote no summary")),
+                ResponseEvent::Item(item) => text += &item.words_of(Role::Assistant).unwrap_or_default(),
+                ResponseEvent::Completed(usage) if !text.trim().is_empty() => return Ok(Summary { text, usage }),
+                ResponseEvent::Completed(_) => return Err(Failure::passing("the model wrote no summary")),
                 _ => {}
             }
         }
@@ -104,7 +104,7 @@ impl Asking {
 
     /// Even the request for a summary is too long: the oldest of what was done goes.
     fn drop_oldest(&mut self) -> bool {
-        let done = |entry: &Entry| !matches!(entry.origin, Origin::Context | Origin::User | Origin::Summary);
+        let done = |entry: &HistoryEntry| !matches!(entry.origin, ItemOrigin::Context | ItemOrigin::User | ItemOrigin::Summary);
         let place = self.entries.iter().position(done);
         place.map(|place| self.entries.remove(place)).is_some()
     }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Sleep;
-use windlass_model::{Call, CallId, Event, Failure, Part, Request, Usage};
+use windlass_model::{Call, CallId, ResponseEvent, Failure, ContentPart, Request, Usage};
 
 use super::summary::Summary;
 use super::{Worker, pump};
 use crate::call_queue::CallQueue;
 use crate::event::{CallNote, EventKind, Reporter};
-use crate::speaker::Speaker;
+use crate::speaker::ModelClient;
 use crate::tool::Output;
 use crate::turn::Happened;
 
@@ -43,7 +43,7 @@ pub(super) struct Work {
 type Summarising = Pin<Box<dyn Future<Output = Result<Summary, Failure>> + Send>>;
 
 struct Stream {
-    pieces: mpsc::Receiver<Result<Event, Failure>>,
+    pieces: mpsc::Receiver<Result<ResponseEvent, Failure>>,
     _pump: JoinSet<()>,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Arrived {
 
 impl Work {
     /// Sends a request; its answer arrives piece by piece.
-    pub(super) fn ask(&mut self, speaker: Arc<dyn Speaker>, request: Request) {
+    pub(super) fn ask(&mut self, speaker: Arc<dyn ModelClient>, request: Request) {
         let (sender, pieces) = mpsc::channel(pump::QUEUE);
         let mut task = JoinSet::new();
         task.spawn(pump::pump(speaker, request, sender));
@@ -114,7 +114,7 @@ impl Work {
         for (_, (note, began)) in self.running.drain() {
             let wall = began.elapsed();
             let words = format!("Wall time: {:.1} seconds\naborted by user", wall.as_secs_f64());
-            self.due.push_back(Happened::Answered(CallId(note.id.clone()), vec![Part::Text(words.clone())]));
+            self.due.push_back(Happened::Answered(CallId(note.id.clone()), vec![ContentPart::Text(words.clone())]));
             report.tell(EventKind::CallEnded { call: note, ok: false, wall, answer: words }).await;
         }
     }
@@ -136,14 +136,14 @@ impl Work {
         }
     }
 
-    fn piece(&mut self, piece: Option<Result<Event, Failure>>) -> Arrived {
+    fn piece(&mut self, piece: Option<Result<ResponseEvent, Failure>>) -> Arrived {
         let cut = || Failure::passing("the stream ended before the answer was complete");
         match piece {
-            Some(Ok(Event::Text(text))) => Arrived::Text(EventKind::Text(text)),
-            Some(Ok(Event::Thought(text))) => Arrived::Text(EventKind::Thought(text)),
-            Some(Ok(Event::Started | Event::Calling(_))) => Arrived::Text(EventKind::Text(String::new())),
-            Some(Ok(Event::Item(item))) => Arrived::Happened(Happened::Item(item)),
-            Some(Ok(Event::Completed(usage))) => {
+            Some(Ok(ResponseEvent::Text(text))) => Arrived::Text(EventKind::Text(text)),
+            Some(Ok(ResponseEvent::Thought(text))) => Arrived::Text(EventKind::Thought(text)),
+            Some(Ok(ResponseEvent::Started | ResponseEvent::Calling(_))) => Arrived::Text(EventKind::Text(String::new())),
+            Some(Ok(ResponseEvent::Item(item))) => Arrived::Happened(Happened::Item(item)),
+            Some(Ok(ResponseEvent::Completed(usage))) => {
                 self.stream = None;
                 Arrived::Completed(usage)
             }
@@ -176,7 +176,7 @@ impl Work {
     }
 }
 
-async fn next_piece(stream: &mut Option<Stream>) -> Option<Result<Event, Failure>> {
+async fn next_piece(stream: &mut Option<Stream>) -> Option<Result<ResponseEvent, Failure>> {
     match stream {
         Some(stream) => stream.pieces.recv().await,
         None => std::future::pending().await,

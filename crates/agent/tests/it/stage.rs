@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use windlass_agent::{
-    Asked, Background, Beginning, Crew, Event, EventKind, Manners, Speaker, Speech, Spoken, Status, Team,
-    TeamLimits, ThreadId, Threads, Voice,
+    ResponseFuture, Background, Beginning, AgentDeps, AgentEvent, EventKind, AgentConfig, ModelClient, ResponseStream, Spoken, Status, Team,
+    TeamLimits, ThreadId, Threads, ModelParams,
 };
-use windlass_engine::{Engine, EngineOptions, Patience};
+use windlass_engine::{Engine, EngineOptions, KillDelays};
 use windlass_model::{
-    Call, CallId, Content, Event as Piece, Failure, Input, Item, Part, Request, Role, Usage,
+    Call, CallId, Content, ResponseEvent as Piece, Failure, Input, Item, ContentPart, Request, Role, Usage,
 };
 use windlass_testkit::{HANG, Scratch};
 use windlass_tools::{Policy, Toolbox, ToolboxOptions};
@@ -28,17 +28,17 @@ pub(crate) struct Scripted {
     pub(crate) asked: Mutex<Vec<Request>>,
 }
 
-impl Speaker for Scripted {
-    fn ask(&self, request: Request) -> Asked<'_> {
+impl ModelClient for Scripted {
+    fn ask(&self, request: Request) -> ResponseFuture<'_> {
         let saying = self.script.lock().unwrap()(&request);
         self.asked.lock().unwrap().push(request);
-        Box::pin(async move { Ok(Box::new(Said(saying.into())) as Box<dyn Speech>) })
+        Box::pin(async move { Ok(Box::new(Said(saying.into())) as Box<dyn ResponseStream>) })
     }
 }
 
 struct Said(VecDeque<Result<Piece, Failure>>);
 
-impl Speech for Said {
+impl ResponseStream for Said {
     fn next(&mut self) -> Spoken<'_> {
         Box::pin(async move {
             match self.0.pop_front() {
@@ -56,7 +56,7 @@ pub(crate) fn say(text: &str) -> Saying {
 }
 
 pub(crate) fn message(text: &str) -> Piece {
-    Piece::Item(Item::message(Role::Assistant, vec![Part::Text(text.into())]))
+    Piece::Item(Item::message(Role::Assistant, vec![ContentPart::Text(text.into())]))
 }
 
 /// Calls, and the end of the answer.
@@ -79,15 +79,15 @@ pub(crate) struct Stage {
     pub(crate) root: ThreadId,
     pub(crate) model: Arc<Scripted>,
     pub(crate) engine: Engine,
-    events: mpsc::Receiver<Event>,
-    pub(crate) seen: Vec<Event>,
+    events: mpsc::Receiver<AgentEvent>,
+    pub(crate) seen: Vec<AgentEvent>,
     pub(crate) scratch: Scratch,
 }
 
 /// How a stage is set.
 pub(crate) struct Setting {
     pub(crate) beginning: Beginning,
-    pub(crate) change: fn(&mut Manners),
+    pub(crate) change: fn(&mut AgentConfig),
     pub(crate) scratch: Scratch,
 }
 
@@ -112,7 +112,7 @@ impl Stage {
         let scratch = setting.scratch;
         let home = scratch.path().join("home");
         std::fs::create_dir_all(&home).unwrap();
-        let patience = Patience { grace: Duration::from_millis(200), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(200), ..KillDelays::default() };
         let engine = Engine::new(EngineOptions { patience, ..EngineOptions::default() }).unwrap();
         let mut options = ToolboxOptions::new(&home, environment(&home));
         options.shell = "/bin/bash".into();
@@ -121,7 +121,7 @@ impl Stage {
         let (sender, events) = mpsc::channel(1024);
         let mut manners = manners(home);
         (setting.change)(&mut manners);
-        let crew = Crew {
+        let crew = AgentDeps {
             speaker: model.clone(),
             toolbox: Box::new(move || toolbox.for_another_caller()),
             foreign: None,
@@ -153,7 +153,7 @@ impl Stage {
     }
 
     /// Waits for an event.
-    pub(crate) async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> EventKind {
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&AgentEvent) -> bool) -> EventKind {
         let waiting = async {
             loop {
                 let event = self.events.recv().await.expect("the team goes on");
@@ -230,9 +230,9 @@ fn ends(kind: &EventKind) -> bool {
 
 /// The texts of the last answers of tools in a request, in their order.
 pub(crate) fn outputs(request: &Request) -> Vec<String> {
-    let text = |part: &Part| match part {
-        Part::Text(text) => text.clone(),
-        Part::Image(_) => "[picture]".to_owned(),
+    let text = |part: &ContentPart| match part {
+        ContentPart::Text(text) => text.clone(),
+        ContentPart::Image(_) => "[picture]".to_owned(),
     };
     let output = |item: &Item| match item.content() {
         Content::Output { parts, .. } => Some(parts.iter().map(text).collect::<Vec<_>>().join("\n")),
@@ -254,9 +254,9 @@ fn environment(home: &Path) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     vec![("PATH".into(), "/usr/bin:/bin".into()), ("HOME".into(), home.into())]
 }
 
-fn manners(directory: PathBuf) -> Manners {
-    Manners {
-        voice: Voice { model: "scripted".into(), ..Voice::default() },
+fn manners(directory: PathBuf) -> AgentConfig {
+    AgentConfig {
+        voice: ModelParams { model: "scripted".into(), ..ModelParams::default() },
         directory,
         context: Vec::new(),
         compact_at: None,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use windlass_agent::{Background, Beginning, EventKind, Manners, Status};
+use windlass_agent::{Background, Beginning, EventKind, AgentConfig, Status};
 use windlass_model::{Failure, Remedy, Role};
 
 use super::stage::{Setting, Stage, call, calls, done, has_heard, heard, message, outputs, run, say};
@@ -196,7 +196,7 @@ async fn the_end_of_a_command_wakes_an_agent_that_has_nothing_else_to_do() {
 }
 
 /// An agent that leaves a command running, which ends when the pipe `gate` is written.
-fn leaving_a_command(change: fn(&mut Manners)) -> (Stage, PathBuf) {
+fn leaving_a_command(change: fn(&mut AgentConfig)) -> (Stage, PathBuf) {
     let mut sayings = vec![
         calls(&[("1", "exec_command", json!({ "cmd": "read x < gate", "yield_time_ms": 250 }))]),
         say("the answer"),

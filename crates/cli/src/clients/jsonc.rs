@@ -12,7 +12,7 @@ use super::{Broken, Field, SERVER_NAME, When};
 
 /// What a client accepts besides JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum JsonDialect {
     /// Nothing.
     Strict,
     /// Comments and trailing commas.
@@ -20,7 +20,7 @@ pub(super) enum Dialect {
 }
 
 /// The dialect, and the name under which the servers are.
-type Layout = (Dialect, &'static str);
+type Layout = (JsonDialect, &'static str);
 
 /// Puts our entry in. One that is there keeps what is not ours to decide.
 pub(super) fn insert(text: &str, (dialect, servers): Layout, fields: &[Field]) -> Result<String, Broken> {
@@ -105,7 +105,7 @@ fn set(text: &str, (dialect, servers): Layout, field: &Field) -> Result<String, 
 }
 
 /// What an edit made, if it says what it was to say. The edits are careful; this is for what nobody thought of.
-fn verified(edited: String, dialect: Dialect, wanted: &Value) -> Result<String, Broken> {
+fn verified(edited: String, dialect: JsonDialect, wanted: &Value) -> Result<String, Broken> {
     let said = scan::scan(&edited, dialect).map(|root| root.value());
     if said.as_ref() == Ok(wanted) {
         return Ok(edited);

@@ -15,15 +15,15 @@ const SERVERS: &str = "mcp_servers";
 pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let document = parse(text)?;
     match entry(text, &document)? {
-        Place::NoList | Place::NoEntry { inline: false } => verified(appended(text, fields), &document),
-        Place::NoEntry { inline: true } | Place::Entry => Ok(edited(text, fields)?),
+        TomlPosition::NoList | TomlPosition::NoEntry { inline: false } => verified(appended(text, fields), &document),
+        TomlPosition::NoEntry { inline: true } | TomlPosition::Entry => Ok(edited(text, fields)?),
     }
 }
 
 /// Takes our entry out.
 pub(super) fn remove(text: &str) -> Result<String, Broken> {
     let document = parse(text)?;
-    if !matches!(entry(text, &document)?, Place::Entry) {
+    if !matches!(entry(text, &document)?, TomlPosition::Entry) {
         return Ok(text.to_owned());
     }
     let servers = document.as_table().get(SERVERS);
@@ -36,7 +36,7 @@ pub(super) fn remove(text: &str) -> Result<String, Broken> {
 }
 
 /// What is there of us.
-enum Place {
+enum TomlPosition {
     NoList,
     NoEntry { inline: bool },
     Entry,
@@ -50,16 +50,16 @@ fn parse(text: &str) -> Result<Document<&str>, Broken> {
     })
 }
 
-fn entry(text: &str, document: &Document<&str>) -> Result<Place, Broken> {
-    let Some(item) = document.as_table().get(SERVERS) else { return Ok(Place::NoList) };
+fn entry(text: &str, document: &Document<&str>) -> Result<TomlPosition, Broken> {
+    let Some(item) = document.as_table().get(SERVERS) else { return Ok(TomlPosition::NoList) };
     let broken =
         |item: &Item, what: String| Err(Broken::at(text, item.span().map_or(0, |span| span.start), what));
     let Some(servers) = item.as_table_like() else {
         return broken(item, format!("{SERVERS} is not a table"));
     };
     match servers.get(SERVER_NAME) {
-        None => Ok(Place::NoEntry { inline: item.is_inline_table() }),
-        Some(entry) if entry.is_table_like() => Ok(Place::Entry),
+        None => Ok(TomlPosition::NoEntry { inline: item.is_inline_table() }),
+        Some(entry) if entry.is_table_like() => Ok(TomlPosition::Entry),
         Some(entry) => broken(entry, format!("{SERVERS}.{SERVER_NAME} is not a table")),
     }
 }

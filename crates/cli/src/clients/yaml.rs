@@ -16,25 +16,25 @@ const UNIT: &str = "  ";
 /// Puts our entry in. One that is there keeps what is not ours to decide.
 pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let lines = Line::all(text);
-    match Place::find(&lines)? {
-        Place::NoList => Ok(appended(text, fields)),
-        Place::Empty { line } => {
+    match YamlPosition::find(&lines)? {
+        YamlPosition::NoList => Ok(appended(text, fields)),
+        YamlPosition::Empty { line } => {
             let written = format!("{EXTENSIONS}:{}", lines[line].comment()) + newline(text);
             let block = block(fields, UNIT, newline(text));
             Ok(replaced(&lines, &(line..line + 1), &(written + &block)))
         }
         // First, because where the last entry ends is not certain without reading all of YAML.
-        Place::NoEntry { first, indent } => {
+        YamlPosition::NoEntry { first, indent } => {
             Ok(replaced(&lines, &(first..first), &block(fields, &" ".repeat(indent), newline(text))))
         }
-        Place::Entry { lines: entry, .. } => updated(text, &lines, entry, fields),
+        YamlPosition::Entry { lines: entry, .. } => updated(text, &lines, entry, fields),
     }
 }
 
 /// Takes our entry out, and the list with it if it was alone there.
 pub(super) fn remove(text: &str) -> Result<String, Broken> {
     let lines = Line::all(text);
-    let Place::Entry { lines: entry, list, alone } = Place::find(&lines)? else { return Ok(text.to_owned()) };
+    let YamlPosition::Entry { lines: entry, list, alone } = YamlPosition::find(&lines)? else { return Ok(text.to_owned()) };
     let without = replaced(&lines, &entry, "");
     if !alone {
         return Ok(without);
@@ -102,7 +102,7 @@ impl<'a> Line<'a> {
 }
 
 /// What is there of us. Numbers are those of lines.
-enum Place {
+enum YamlPosition {
     NoList,
     /// The list is there with nothing in it.
     Empty {
@@ -119,7 +119,7 @@ enum Place {
     },
 }
 
-impl Place {
+impl YamlPosition {
     fn find(lines: &[Line<'_>]) -> Result<Self, Broken> {
         check(lines)?;
         let is_list = |line: &Line<'_>| line.indent() == 0 && line.key() == Some(EXTENSIONS);
@@ -209,7 +209,7 @@ fn updated(text: &str, lines: &[Line<'_>], entry: Range<usize>, fields: &[Field]
     let mut edited = text.to_owned();
     for field in fields {
         let lines = Line::all(&edited);
-        let Place::Entry { lines: entry, .. } = Place::find(&lines)? else { break };
+        let YamlPosition::Entry { lines: entry, .. } = YamlPosition::find(&lines)? else { break };
         let Some(range) = to_write(&lines, entry.start + 1..entry.end, indent, field) else { continue };
         let new = format!("{}{}: {}{}", " ".repeat(indent), field.name, written(&field.value), newline(text));
         edited = replaced(&lines, &range, &new);

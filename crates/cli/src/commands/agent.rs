@@ -32,13 +32,13 @@ use windlass_agent::{Beginning, Team, ThreadId};
 
 pub(crate) use self::context::users_settings;
 use self::crew::{Outside, Workshop};
-use self::notify::{Notifier, Place};
+use self::notify::{Notifier, NotifyContext};
 use self::outcome::Outcome;
 use self::task_words::one_task;
 pub(crate) use self::tools::sandbox;
-use self::watch::Watcher;
+use self::watch::EventPrinter;
 use crate::args::{AgentArgs, AgentCommand, AgentOptions};
-use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::signals::{Signals, OutsideSignal};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
 
@@ -48,7 +48,7 @@ const EVENTS: usize = 1024;
 /// Works on a task, or does what was asked for instead.
 pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
     if let Some((what, file)) = order.portable.asked()? {
-        return portable::run(&portable::Order { what, file, options: &order.portable }, &config);
+        return portable::run(&portable::PortableRequest { what, file, options: &order.portable }, &config);
     }
     match order.command {
         None => {
@@ -103,10 +103,10 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let (events, received) = mpsc::channel(EVENTS);
     let outside = Outside { events, attendant: None, elicitor: None };
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
-    let watcher = Watcher::new(&settings, &job.options, &config)?;
+    let watcher = EventPrinter::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;
     let schema = crew.manners.output_schema.clone();
-    let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine)?);
+    let (received, notifier) = Notifier::listen(received, NotifyContext::of(&settings, &config, &engine)?);
     let started = Team::start(crew, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
     let (watched, unwatched) = oneshot::channel();
@@ -140,8 +140,8 @@ async fn until_done(
     loop {
         tokio::select! {
             told = signals.next() => match told {
-                Told::Resized => {}
-                Told::Interrupt(signal) | Told::End(signal) => return Outcome::Signal(signal),
+                OutsideSignal::Resized => {}
+                OutsideSignal::Interrupt(signal) | OutsideSignal::End(signal) => return Outcome::Signal(signal),
             },
             _ = &mut unwatched => return Outcome::Gone,
             settled = status.wait_for(windlass_agent::Status::is_settled) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use windlass_engine::sandbox::{Base, Confined, Grounds, Policy};
+use windlass_engine::sandbox::{Base, Confined, NamespacePool, Policy};
 use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
@@ -106,7 +106,7 @@ fn named_policy(name: SandboxModeName) -> Policy {
     }
 }
 
-fn engine(store: Option<Store>, words: &ServerLimitWords, grounds: Arc<Grounds>) -> Result<Engine> {
+fn engine(store: Option<Store>, words: &ServerLimitWords, grounds: Arc<NamespacePool>) -> Result<Engine> {
     let grounds = Some(grounds);
     let ahead = Ahead::OneHelper;
     let (each, together) = (words.each(), words.together());

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use windlass_engine::{CommandSpec, Engine, Io, Journal, Met, Patience, Session, Terminal, Until};
+use windlass_engine::{CommandSpec, Engine, Io, Journal, Met, KillDelays, Session, Terminal, Until};
 use windlass_output::{Offset, Pattern, Span, Tokenizer, Tokens, Utf8, settle};
 
-use self::stage::Stage;
+use self::stage::DemoOutput;
 use crate::args::{LayersName, ServerLimitWords};
 use crate::config::Config;
 use crate::confinement;
@@ -34,8 +34,8 @@ const OWN_PROGRAM: &str = "WINDLASS_DEMO_PROGRAM";
 
 /// Plays every scene.
 pub(crate) async fn run(config: Config) -> Result<Exit> {
-    let theatre = Theatre::open(&config)?;
-    let stage = Stage::new(&config);
+    let theatre = DemoEngine::open(&config)?;
+    let stage = DemoOutput::new(&config);
     let begun = Instant::now();
     stage.open()?;
     let mut saved = Saving::default();
@@ -71,17 +71,17 @@ impl std::ops::AddAssign for Saving {
 }
 
 /// The engine and what every command in the demo has in common.
-struct Theatre {
+struct DemoEngine {
     engine: Engine,
     environment: Vec<(OsString, OsString)>,
     directory: PathBuf,
     own_program: PathBuf,
 }
 
-impl Theatre {
+impl DemoEngine {
     fn open(config: &Config) -> Result<Self> {
         // Nobody here deserves the usual two seconds before KILL.
-        let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let limits = ServerLimitWords::default();
         let grounds = confinement::grounds(LayersName::All, config);
         let engine = super::run::engine(config.open_store(), patience, &limits, grounds)?;

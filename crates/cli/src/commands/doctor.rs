@@ -22,7 +22,7 @@ use crate::printing::{displayable, print};
 pub(crate) fn run(order: &Doctor, config: &Config) -> Result<Exit> {
     let mut checks = checks(config);
     checks.extend(agent::checks(order, config));
-    let problems = checks.iter().filter(|check| check.verdict == Verdict::Problem).count();
+    let problems = checks.iter().filter(|check| check.verdict == CheckResult::Problem).count();
     if order.json {
         print(json(&checks, problems).to_string() + "\n")?;
     } else {
@@ -46,7 +46,7 @@ fn checks(config: &Config) -> Vec<Check> {
 #[derive(Debug)]
 struct Check {
     name: &'static str,
-    verdict: Verdict,
+    verdict: CheckResult,
     /// What is so.
     message: String,
     /// What to do about it.
@@ -55,7 +55,7 @@ struct Check {
 
 /// What it means for windlass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum CheckResult {
     /// As it should be.
     Ok,
     /// Worth knowing; nothing fails for it.
@@ -64,7 +64,7 @@ enum Verdict {
     Problem,
 }
 
-impl Verdict {
+impl CheckResult {
     fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -76,15 +76,15 @@ impl Verdict {
 
 impl Check {
     fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Ok, message: message.into(), advice: None }
+        Self { name, verdict: CheckResult::Ok, message: message.into(), advice: None }
     }
 
     fn note(name: &'static str, message: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Note, ..Self::ok(name, message) }
+        Self { verdict: CheckResult::Note, ..Self::ok(name, message) }
     }
 
     fn problem(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Problem, ..Self::ok(name, message) }.advise(advice)
+        Self { verdict: CheckResult::Problem, ..Self::ok(name, message) }.advise(advice)
     }
 
     fn advise(self, advice: impl Into<String>) -> Self {
@@ -95,9 +95,9 @@ impl Check {
         let word = format!("{:<7}", self.verdict.word());
         let word = match (colour, self.verdict) {
             (Colour::Off, _) => word,
-            (Colour::On, Verdict::Ok) => format!("\x1b[32m{word}\x1b[0m"),
-            (Colour::On, Verdict::Note) => format!("\x1b[33m{word}\x1b[0m"),
-            (Colour::On, Verdict::Problem) => format!("\x1b[1;31m{word}\x1b[0m"),
+            (Colour::On, CheckResult::Ok) => format!("\x1b[32m{word}\x1b[0m"),
+            (Colour::On, CheckResult::Note) => format!("\x1b[33m{word}\x1b[0m"),
+            (Colour::On, CheckResult::Problem) => format!("\x1b[1;31m{word}\x1b[0m"),
         };
         let advice = self.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
         let said = displayable(&format!("{}{advice}", self.message));

@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use windlass_engine::{Patience, Store};
+use windlass_engine::{KillDelays, Store};
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
-use windlass_sys::mark::{self, Brand, Mark};
+use windlass_sys::mark::{self, RuntimeTag, Mark};
 use windlass_sys::process::{self, Process};
 use windlass_sys::tree;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(family: u32) -> ExitCode {
     let _ = rustix::thread::set_name(NAME);
     let _ = process::hide_from_others();
     let registration = std::env::var_os(guardian::REGISTRATION).map(PathBuf::from);
-    guardian::watch(Brand::of_family(family), Patience::default().grace, registration.as_deref());
+    guardian::watch(RuntimeTag::of_family(family), KillDelays::default().grace, registration.as_deref());
     ExitCode::SUCCESS
 }
 

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde_json::json;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
-use windlass_engine::{CommandSpec, Engine, Patience, Session, SessionId};
+use windlass_engine::{CommandSpec, Engine, KillDelays, Session, SessionId};
 use windlass_sys::background::{self, Background, BackgroundProgram};
 use windlass_sys::process::{How, Pid, Process};
 
@@ -114,7 +114,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let mut told_to_end = catch_signals()?;
     let limits = ServerLimitWords::default();
     let grounds = confinement::grounds_of(&sandbox, &config);
-    let engine = engine(Some(store), Patience::default(), &limits, grounds)?;
+    let engine = engine(Some(store), KillDelays::default(), &limits, grounds)?;
     spec.sandbox = confinement::plan(&sandbox, &spec.directory, &config, &engine)?;
     let session = begin(&engine, spec).await?;
     tokio::select! {

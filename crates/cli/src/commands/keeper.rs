@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use windlass_engine::{Engine, Patience, SessionId, Store};
-use windlass_server::keeper::{Door, Meeting};
+use windlass_engine::{Engine, KillDelays, SessionId, Store};
+use windlass_server::keeper::{ShimSocket, Meeting};
 use windlass_sys::background::{self, BackgroundProgram};
-use windlass_tools::{Call, Keepers, Numbering, PassedOn, Pending, Started, Toolbox, ToolboxOptions};
+use windlass_tools::{Call, Keepers, Numbering, PassedOn, Pending, ShimStarted, Toolbox, ToolboxOptions};
 
 use crate::args::{KeeperOrder, ToolWords};
 use crate::commands::keep::{catch_signals, over};
@@ -57,10 +57,10 @@ impl Detached {
     }
 
     /// Starts a keeper and has it start its session. It is this same program, so no version is asked for.
-    async fn begin(&self, call: &Call) -> Result<Started> {
+    async fn begin(&self, call: &Call) -> Result<ShimStarted> {
         let door = self.open().await?;
         let answered = self.meeting.ask(&door, call).await?;
-        Ok(Started { reply: answered.reply, id: answered.id.map(SessionId::new) })
+        Ok(ShimStarted { reply: answered.reply, id: answered.id.map(SessionId::new) })
     }
 
     async fn open(&self) -> Result<String> {
@@ -95,7 +95,7 @@ fn c_string(text: &OsStr) -> CString {
 }
 
 impl Keepers for Detached {
-    fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<Started, String>> {
+    fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<ShimStarted, String>> {
         Box::pin(async move {
             // timer: a keeper that is stopped before it answers would be waited for without end.
             let limit = call.ceiling + READY_WITHIN;
@@ -133,7 +133,7 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let named = NamedFiles { obeyed: order.obeyed_file, secrets: order.secret_file };
     let grounds =
         confinement::grounds_with(order.tools.sandbox.sandbox_layers, &config, named, Interface::Mcp);
-    let engine = engine(Some(store), Patience::default(), &order.tools.limits, grounds)?;
+    let engine = engine(Some(store), KillDelays::default(), &order.tools.limits, grounds)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;
     background::go_silent().context("cannot let go of the starter's pipe")?;
@@ -151,7 +151,7 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
 }
 
 /// The first call starts the session; later ones are about it.
-async fn keep(door: &mut Door, engine: &Engine, toolbox: &Toolbox) -> Result<()> {
+async fn keep(door: &mut ShimSocket, engine: &Engine, toolbox: &Toolbox) -> Result<()> {
     // timer: whoever wanted a keeper may have died before it could say for what.
     let mut starter = tokio::time::timeout(FIRST_CALL, door.knock()).await.context("nobody called")??;
     let call = starter.call().await?;

@@ -7,7 +7,7 @@ mod missing;
 
 use anyhow::Result;
 use windlass_engine::{
-    Form, Journal, Reader, SessionRecord, Store, Wanted, find_raw, has_alternate_screen, screen_text,
+    Form, Journal, Reader, SessionRecord, Store, ReaderDemand, find_raw, has_alternate_screen, screen_text,
 };
 use windlass_output::{Context, Offset, Span, Tokens};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(order: &Log, config: &Config) -> Result<Exit> {
     if !may_print(&record) {
         journal.set_over();
     }
-    let log = Reading { order, record, journal, store };
+    let log = LogQuery { order, record, journal, store };
     log.check()?;
     let read = match (order.shown.json, order.shown.max_tokens) {
         (true, budget) => log.print_json(budget.map_or(DEFAULT_BUDGET, Tokens::new))?,
@@ -43,14 +43,14 @@ pub(crate) fn run(order: &Log, config: &Config) -> Result<Exit> {
 }
 
 /// One reading of one session.
-struct Reading<'a> {
+struct LogQuery<'a> {
     order: &'a Log,
     record: SessionRecord,
     journal: Journal,
     store: Store,
 }
 
-impl Reading<'_> {
+impl LogQuery<'_> {
     /// Not everything that can be typed goes together.
     fn check(&self) -> Result<()> {
         let choice = &self.order.choice;
@@ -137,7 +137,7 @@ impl Reading<'_> {
         let mut reader = Reader::new(&self.journal, self.span().from(), form);
         let mut printed = Printed::new(self.chooser(), self.span().from());
         loop {
-            if reader.advance(self.span().to(), |part| printed.take(&part))? == Wanted::NoMore {
+            if reader.advance(self.span().to(), |part| printed.take(&part))? == ReaderDemand::NoMore {
                 return Ok(Span::new(self.span().from(), printed.upto()));
             }
             if follower.is_some() {

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use windlass_rules::{Judgement, Part, Reason, Rules, ShellKind, Verdict};
+use windlass_rules::{Judgement, JudgedCommand, Reason, Rules, ShellKind, Verdict};
 
 use crate::args::{RulesCheck, RulesCommand, RulesTest};
 use crate::config::{Config, below_home};
 use crate::failure::Exit;
 use crate::printing::{print, print_text};
-use crate::rules_files::{self, Owner, Place};
+use crate::rules_files::{self, Owner, RulesLocation};
 
 /// Does what was asked for.
 pub(crate) fn run(order: &RulesCommand, config: &Config) -> Result<Exit> {
@@ -61,7 +61,7 @@ fn as_text(judgement: &Judgement) -> String {
     const WIDEST: usize = 60;
     let width =
         judgement.parts.iter().map(|part| part.text.chars().count()).max().unwrap_or_default().min(WIDEST);
-    let line = |part: &Part| {
+    let line = |part: &JudgedCommand| {
         let within: String = part.within.iter().map(|carrier| format!("in {carrier}: ")).collect();
         format!("{:<7} {:<width$}  {within}{}\n", part.verdict, part.text, part.reason)
     };
@@ -74,7 +74,7 @@ fn as_json(judgement: &Judgement) -> Value {
     json!({ "verdict": judgement.verdict.word(), "parts": parts })
 }
 
-fn part_json(part: &Part) -> Value {
+fn part_json(part: &JudgedCommand) -> Value {
     let mut value = json!({
         "command": part.text,
         "within": part.within,
@@ -89,7 +89,7 @@ fn part_json(part: &Part) -> Value {
 
 fn check(order: &RulesCheck, config: &Config) -> Result<Exit> {
     let places = match &order.file {
-        Some(file) => vec![Place { owner: Owner::User, path: file.clone() }],
+        Some(file) => vec![RulesLocation { owner: Owner::User, path: file.clone() }],
         None => rules_files::places(config)?,
     };
     for place in places {
@@ -108,7 +108,7 @@ fn check(order: &RulesCheck, config: &Config) -> Result<Exit> {
 }
 
 fn path(config: &Config) -> Result<Exit> {
-    for Place { owner, path } in rules_files::places(config)? {
+    for RulesLocation { owner, path } in rules_files::places(config)? {
         let (owner, state) = (
             if owner == Owner::User { "yours" } else { "the project's" },
             if path.exists() { "" } else { " (not there)" },

@@ -14,16 +14,16 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use tokio::sync::oneshot;
-use windlass_engine::sandbox::Grounds;
+use windlass_engine::sandbox::NamespacePool;
 use windlass_engine::{
-    Backlog, Engine, EngineOptions, Guard, Patience, Prune, SessionRecord, StartError, Store, with_causes,
+    Backlog, Engine, EngineOptions, Guard, KillDelays, Prune, SessionRecord, StartError, Store, with_causes,
 };
 use windlass_output::Tokenizer;
 
-use self::front::Front;
+use self::front::LocalFront;
 use self::plan::Plan;
 use self::signals::Signals;
-use self::telling::Telling;
+use self::telling::RunReport;
 use crate::args::{Run, ServerLimitWords};
 use crate::commands::guardian;
 use crate::config::Config;
@@ -42,21 +42,21 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     let limits = ServerLimitWords::default();
     let grounds = confinement::grounds_of(&sandbox, &config);
-    let engine = engine(store.clone(), Patience::default(), &limits, grounds)?;
+    let engine = engine(store.clone(), KillDelays::default(), &limits, grounds)?;
     plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
     let sandbox = plan.spec.sandbox.clone();
     let session = engine.start(plan.spec)?;
     for remark in sandbox.iter().flat_map(|sandbox| &sandbox.remarks).chain(&engine.guard_trouble()) {
         crate::printing::say!("windlass: {remark}");
     }
-    let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
+    let mut front = LocalFront::open(&session, plan.presentation, plan.keyboard, signals);
     let turn = front.attend(&plan.until).await;
     front.carry_out(&turn, &engine).await;
     let turn = front.close(turn).await;
     // What the session left running ends here.
     let swept = engine.shutdown().await;
     let (store, until) = (store.as_ref(), &plan.until);
-    let telling = Telling { session: &session, store, turn: &turn, until, swept: &swept, tokenizer };
+    let telling = RunReport { session: &session, store, turn: &turn, until, swept: &swept, tokenizer };
     telling.tell(plan.presentation)?;
     if let Some(housekeeping) = housekeeping {
         housekeeping.settle().await;
@@ -67,9 +67,9 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
 /// An engine whose sessions end with this process, however it ends.
 pub(crate) fn engine(
     store: Option<Store>,
-    patience: Patience,
+    patience: KillDelays,
     limits: &ServerLimitWords,
-    grounds: Arc<Grounds>,
+    grounds: Arc<NamespacePool>,
 ) -> Result<Engine> {
     let guard = Guard::Program(guardian::program);
     let grounds = Some(grounds);

@@ -12,9 +12,9 @@ mod receipt;
 
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
-use windlass_engine::{Patience, ProcessKey, ProcessLine, SessionRecord, StopRequest, Store};
-use windlass_sys::ladder::Ladder;
-use windlass_sys::mark::{self, Brand, Mark};
+use windlass_engine::{KillDelays, ProcessKey, ProcessLine, SessionRecord, StopRequest, Store};
+use windlass_sys::ladder::KillLadder;
+use windlass_sys::mark::{self, RuntimeTag, Mark};
 use windlass_sys::process::{self, Pid, Process};
 
 use self::receipt::{await_end, await_receipt};
@@ -30,7 +30,7 @@ pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let mut exit = Exit::SUCCESS;
     for session in &order.sessions {
-        let ending = sessions::find(&store, session).and_then(|record| Ending::of(record, &store));
+        let ending = sessions::find(&store, session).and_then(|record| StopOutcome::of(record, &store));
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => {
@@ -52,11 +52,11 @@ pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
 
 /// Ends a session of another windlass, and gives its record after that.
 pub(crate) fn end(record: SessionRecord, store: &Store) -> Result<SessionRecord> {
-    Ending::of(record, store).map(|ending| ending.record)
+    StopOutcome::of(record, store).map(|ending| ending.record)
 }
 
 /// What became of the session.
-struct Ending {
+struct StopOutcome {
     record: SessionRecord,
     how: How,
     /// Processes that were ended here.
@@ -78,7 +78,7 @@ enum How {
     WithoutRuntime,
 }
 
-impl Ending {
+impl StopOutcome {
     fn of(record: SessionRecord, store: &Store) -> Result<Self> {
         let is_over = record.receipt.as_ref().is_some_and(|receipt| receipt.left_running.is_empty());
         if State::of(&record) == State::Elsewhere {
@@ -202,7 +202,7 @@ impl Ending {
 
 /// The processes of a session.
 struct Targets {
-    ladder: Ladder<Box<dyn Fn(Mark) -> bool>>,
+    ladder: KillLadder<Box<dyn Fn(Mark) -> bool>>,
     root: Option<Pid>,
 }
 
@@ -235,7 +235,7 @@ impl Targets {
             (_, None) => return Ok(None),
         };
         let is_member: Box<dyn Fn(Mark) -> bool> = Box::new(move |found| found == mark);
-        let mut ladder = Ladder::new(mark.brand(), is_member);
+        let mut ladder = KillLadder::new(mark.brand(), is_member);
         ladder.hang_up = start.terminal;
         let pid = root.as_ref().map(Process::pid);
         // A root that shed its mark is known as the child of its runtime.
@@ -248,7 +248,7 @@ impl Targets {
     /// The root and its descendants. The runtime, whose child the root is, ends what else there is.
     fn of_unmarked(root: Process, record: &SessionRecord) -> Self {
         let no_mark: Box<dyn Fn(Mark) -> bool> = Box::new(|_| false);
-        let mut ladder = Ladder::new(Brand::of_family(0), no_mark);
+        let mut ladder = KillLadder::new(RuntimeTag::of_family(0), no_mark);
         ladder.hang_up = record.start.terminal;
         let pid = root.pid();
         ladder.add(root);
@@ -259,7 +259,7 @@ impl Targets {
     fn end(mut self) -> (Vec<ProcessLine>, Vec<ProcessLine>) {
         let found: Vec<ProcessLine> =
             self.ladder.look().into_iter().filter_map(|process| describe(process.pid())).collect();
-        let left = self.ladder.climb(Patience::default().grace);
+        let left = self.ladder.climb(KillDelays::default().grace);
         let left: Vec<ProcessLine> = left.iter().filter_map(|process| describe(process.pid())).collect();
         let is_ended = |line: &ProcessLine| left.iter().all(|left| left.pid != line.pid);
         let ended = found.into_iter().filter(is_ended).collect();

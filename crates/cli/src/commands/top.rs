@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::look::{Look, Row};
 use self::screen::{Keys, OwnScreen};
 use crate::args::Top;
-use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::signals::{Signals, OutsideSignal};
 use crate::config::{Config, own_size};
 use crate::failure::Exit;
 use crate::printing::print;
@@ -74,8 +74,8 @@ async fn watch(config: &Config) -> Result<Exit> {
 async fn ended(signals: &mut Signals, keys: &mut Keys) -> Option<Exit> {
     tokio::select! {
         told = signals.next() => match told {
-            Told::Interrupt(signal) | Told::End(signal) => Some(Exit::of_command(128 + signal.number())),
-            Told::Resized => None,
+            OutsideSignal::Interrupt(signal) | OutsideSignal::End(signal) => Some(Exit::of_command(128 + signal.number())),
+            OutsideSignal::Resized => None,
         },
         () = keys.ending() => Some(Exit::SUCCESS),
     }

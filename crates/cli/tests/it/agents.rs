@@ -17,7 +17,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use windlass_testkit::codex::cut_off;
-use windlass_testkit::model::{Model, Reply, Request, Turn, always, turn};
+use windlass_testkit::model::{Model, Reply, Request, ModelTurn, always, turn};
 use windlass_testkit::{HANG, Scratch, peers, survivors};
 
 use crate::rig::{held, nothing_survives};
@@ -70,7 +70,7 @@ impl Quarters {
 }
 
 /// The model starts a program on a terminal, types a line, and draws its conclusion.
-fn conversation() -> Vec<Turn> {
+fn conversation() -> Vec<ModelTurn> {
     vec![
         turn(|request| call(request, "exec_command", json!({ "cmd": "cat", "tty": true }))),
         turn(|request| {

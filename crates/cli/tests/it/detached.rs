@@ -11,7 +11,7 @@ use windlass_engine::{
     CommandSpec, Engine, EngineOptions, Lifetime, ProcessKey, StartRecord, Store, StoreLimits,
 };
 use windlass_sys::guardian::wait_until_gone;
-use windlass_sys::mark::{Brand, Fate};
+use windlass_sys::mark::{RuntimeTag, Fate};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::{self, Size};
 use windlass_sys::signal::Signal;
@@ -389,7 +389,7 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
     let store = Store::open(home.path(), StoreLimits::default()).unwrap();
     let mut command = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
     let root = ProcessKey::of(Pid::new(command.id()));
-    let brand = Brand::forge();
+    let brand = RuntimeTag::forge();
     let mark = brand.mark(1, Fate::Detached);
     brand.halves(mark).unwrap().put_on(Pid::new(command.id())).unwrap();
     let record = StartRecord {

@@ -22,7 +22,7 @@ use windlass_sys::spawn::Stdio;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
-pub struct Errand<'a> {
+pub struct OneShot<'a> {
     /// The executable.
     pub program: CString,
     /// Its arguments, the name first. It has no environment, runs at the root of the tree of files, and finds a channel in the
@@ -31,19 +31,19 @@ pub struct Errand<'a> {
     /// What it reads on standard input.
     pub input: &'a [u8],
     /// When it is ended before it is done.
-    pub bounds: ErrandBounds<'a>,
+    pub bounds: OneShotBounds<'a>,
 }
 
 /// When a program that does an errand is ended before it is done: with TERM first and with KILL a moment later.
 #[derive(Clone, Copy, Debug)]
-pub struct ErrandBounds<'a> {
+pub struct OneShotBounds<'a> {
     /// The longest that it may take.
     pub time: Duration,
     /// A pipe or socket of the caller's: it is ended once that is readable, or closed at its other end.
     pub cancel: Option<BorrowedFd<'a>>,
 }
 
-impl Default for ErrandBounds<'_> {
+impl Default for OneShotBounds<'_> {
     /// Longer than a file operation takes on any disk that works.
     fn default() -> Self {
         Self { time: Duration::from_secs(300), cancel: None }
@@ -65,7 +65,7 @@ pub struct Brought {
 
 /// Why an errand was not done.
 #[derive(Debug, thiserror::Error)]
-pub enum ErrandError {
+pub enum OneShotError {
     /// It could not be confined.
     #[error(transparent)]
     Start(#[from] StartFailure),
@@ -74,7 +74,7 @@ pub enum ErrandError {
     System(#[from] io::Error),
 }
 
-impl From<Errno> for ErrandError {
+impl From<Errno> for OneShotError {
     fn from(errno: Errno) -> Self {
         Self::System(errno.into())
     }
@@ -82,7 +82,7 @@ impl From<Errno> for ErrandError {
 
 impl Engine {
     /// Has something done under a plan. Blocks until it is done.
-    pub fn run_errand(&self, plan: &Arc<Plan>, errand: Errand<'_>) -> Result<Brought, ErrandError> {
+    pub fn run_errand(&self, plan: &Arc<Plan>, errand: OneShot<'_>) -> Result<Brought, OneShotError> {
         let grounds = self.inner.grounds.as_deref().ok_or(StartFailure::NoHelper)?;
         let input = descriptor::in_memory("input", errand.input)?;
         let mut output = File::from(descriptor::in_memory("output", &[])?);
@@ -135,7 +135,7 @@ impl Engine {
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Waits for the end of a process, and brings it about when its time is over or it is cancelled.
-fn wait_within(process: &Process, bounds: ErrandBounds<'_>) -> Result<Ended, Errno> {
+fn wait_within(process: &Process, bounds: OneShotBounds<'_>) -> Result<Ended, Errno> {
     if !ends_within(process, bounds.time, bounds.cancel)? {
         // It may have ended a moment ago.
         let _ = process.signal(Signal::TERM);

@@ -1,7 +1,7 @@
 //! A program of ours that works in a sandbox for a while and is spoken to over a stream. Like an errand it is no session, and ends
 //! with the runtime or with the value that holds it.
 
-use super::errand::ErrandError;
+use super::errand::OneShotError;
 use super::{Engine, Inner};
 use crate::Keeping;
 use crate::lifetime::Lifetime;
@@ -35,7 +35,7 @@ impl Engine {
         plan: &Arc<Plan>,
         helper: &HelperProgram,
         (stream, limits): (BorrowedFd<'_>, ProcessLimits),
-    ) -> Result<HelperProcess, ErrandError> {
+    ) -> Result<HelperProcess, OneShotError> {
         let grounds = self.inner.grounds.as_deref().ok_or(StartFailure::NoHelper)?;
         let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let nothing = rustix::io::fcntl_dupfd_cloexec(nothing, FIRST_PASSED)?;

@@ -12,7 +12,7 @@ use crate::store::{ClaimName, NameClaim, WantedName};
 use crate::{Lifetime, SessionId, Store};
 
 /// The parts of a session that exist before its process.
-pub(super) struct Seat {
+pub(super) struct PreparedSession {
     pub(super) id: SessionId,
     pub(super) mark: Mark,
     pub(super) store: Option<Arc<Store>>,
@@ -21,30 +21,30 @@ pub(super) struct Seat {
 }
 
 impl Inner {
-    pub(super) fn seat(&self, lifetime: Lifetime, keeping: Keeping) -> Seat {
+    pub(super) fn seat(&self, lifetime: Lifetime, keeping: Keeping) -> PreparedSession {
         let fate = if lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
         let mark = self.brand.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);
         if keeping == Keeping::Memory {
             let id = SessionId::new(self.next_unlisted.fetch_add(1, Ordering::Relaxed));
-            return Seat { id, mark, store: None, trouble: None, name_claim: None };
+            return PreparedSession { id, mark, store: None, trouble: None, name_claim: None };
         }
         let volatile = || SessionId::new(self.next_id.fetch_add(1, Ordering::Relaxed));
         match self.store.as_ref().map(|store| (store, store.claim_id())) {
             Some((store, Ok(id))) => {
-                Seat { id, mark, store: Some(Arc::clone(store)), trouble: None, name_claim: None }
+                PreparedSession { id, mark, store: Some(Arc::clone(store)), trouble: None, name_claim: None }
             }
             // A store that cannot even give a number keeps nothing: the session lives in memory, and says so.
             Some((_, Err(error))) => {
                 let trouble = Some(crate::with_causes(&error));
-                Seat { id: volatile(), mark, store: None, trouble, name_claim: None }
+                PreparedSession { id: volatile(), mark, store: None, trouble, name_claim: None }
             }
-            None => Seat { id: volatile(), mark, store: None, trouble: None, name_claim: None },
+            None => PreparedSession { id: volatile(), mark, store: None, trouble: None, name_claim: None },
         }
     }
 
     /// Claims the session's name among all runtimes that share the store. Where that cannot be done the session starts and
     /// says so: a full disk is no reason to refuse a command.
-    pub(super) fn claim_name(&self, spec: &CommandSpec, seat: &mut Seat) -> Result<(), StartError> {
+    pub(super) fn claim_name(&self, spec: &CommandSpec, seat: &mut PreparedSession) -> Result<(), StartError> {
         let (Some(name), Some(store)) = (&spec.name, &seat.store) else { return Ok(()) };
         let wanted = WantedName { name, owner: spec.owner.as_deref(), session: seat.id, runtime: self.own };
         match store.claim_name(wanted) {

@@ -13,12 +13,12 @@ use crate::session::{Input, Outputs, Source};
 use crate::start::Ends;
 
 /// Our ends, known to the reactor.
-pub(super) struct Watched {
+pub(super) struct ReactorEnds {
     pub(super) outputs: Outputs,
     pub(super) input: Input,
 }
 
-impl Watched {
+impl ReactorEnds {
     pub(super) fn new(ends: Ends, io: &Io) -> Result<Self, Errno> {
         match ends {
             Ends::Pipes { stdin, stdout, stderr } => {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use windlass_output::{Offset, Span};
 
 use super::disk::{Disk, RealDisk};
-use super::segments::Place;
-use super::{Journal, Piece, Retention, Stream};
+use super::segments::SegmentPaths;
+use super::{Journal, JournalPiece, Retention, Stream};
 use crate::SessionId;
 
 const ID: SessionId = SessionId::new(7);
@@ -138,7 +138,7 @@ impl Scratch {
     }
 
     fn journal(&self, disk: impl Disk + 'static, retention: Retention) -> Journal {
-        Journal::on(Arc::new(disk), Place { dir: self.0.as_path().into(), id: ID, home: None }, retention)
+        Journal::on(Arc::new(disk), SegmentPaths { dir: self.0.as_path().into(), id: ID, home: None }, retention)
     }
 }
 
@@ -165,7 +165,7 @@ fn bytes(journal: &Journal) -> Vec<u8> {
 fn words(journal: &Journal) -> Vec<(Stream, Vec<u8>)> {
     let mut words: Vec<(Stream, Vec<u8>)> = Vec::new();
     for piece in journal.read(Span::new(Offset::ZERO, journal.end()), usize::MAX).pieces {
-        let Piece::Bytes { stream, bytes, .. } = piece else { panic!("{piece:?}") };
+        let JournalPiece::Bytes { stream, bytes, .. } = piece else { panic!("{piece:?}") };
         match words.last_mut() {
             Some((last, word)) if *last == stream => word.extend(bytes),
             _ => words.push((stream, bytes)),
@@ -228,9 +228,9 @@ fn after_the_disk_refused_the_gaps_are_counted_on_both_sides() {
     assert_eq!((account.head_end, account.tail_start), (on_disk.from(), in_memory.to()));
     let reading = journal.read(Span::new(Offset::ZERO, account.end), usize::MAX);
     let said = reading.pieces.iter().filter_map(|piece| match piece {
-        Piece::Dropped { span } => Some(*span),
-        Piece::Bytes { .. } => None,
-        Piece::Unreadable { .. } => panic!("{piece:?}"),
+        JournalPiece::Dropped { span } => Some(*span),
+        JournalPiece::Bytes { .. } => None,
+        JournalPiece::Unreadable { .. } => panic!("{piece:?}"),
     });
     assert_eq!(said.collect::<Vec<_>>(), [on_disk, in_memory]);
     let kept: u64 = reading.pieces.iter().map(|piece| piece.span().len()).sum::<u64>() - account.dropped;
@@ -274,7 +274,7 @@ fn a_file_that_is_truncated_in_the_moment_of_a_write_loses_what_was_in_it_and_no
             assert!(missing.why.to_string().contains("7-0000000000000000.out was truncated"), "{missing:?}");
             let reading = journal.read(Span::new(Offset::ZERO, account.end), usize::MAX);
             for piece in reading.pieces {
-                let Piece::Bytes { span, bytes, .. } = piece else { continue };
+                let JournalPiece::Bytes { span, bytes, .. } = piece else { continue };
                 let (from, to) = (span.from().get() as usize, span.to().get() as usize);
                 assert_eq!(bytes, all[from..to]);
             }

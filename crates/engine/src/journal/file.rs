@@ -15,16 +15,16 @@ use std::sync::Arc;
 use windlass_output::{Offset, Span};
 
 use super::disk::{Disk, RealDisk};
-use super::format::{HEADER_LEN, Header, Part, RECORD_LEN, Record};
+use super::format::{HEADER_LEN, Header, SegmentPart, RECORD_LEN, Record};
 use super::lost::Lost;
-use super::retention::{Budget, Fill, Retention, Step};
+use super::retention::{Budget, Fill, Retention, RollStep};
 use super::scan::OpenFiles;
-use super::segments::{Place, Segment, Segments};
+use super::segments::{SegmentPaths, Segment, Segments};
 use super::{Chunk, Degraded};
 use crate::StreamBytes;
 
 pub(crate) struct FileLog {
-    place: Place,
+    place: SegmentPaths,
     disk: Arc<dyn Disk>,
     budget: Budget,
     segments: Segments,
@@ -110,14 +110,14 @@ pub(crate) struct Refused {
 }
 
 impl FileLog {
-    pub(crate) fn new(place: Place, disk: Arc<dyn Disk>, retention: Retention) -> Self {
+    pub(crate) fn new(place: SegmentPaths, disk: Arc<dyn Disk>, retention: Retention) -> Self {
         let budget = Budget::new(retention, Offset::ZERO);
         let (segments, unlinked) = (Segments::default(), Vec::new());
         Self { place, disk, budget, segments, current: None, unlinked, removal: None, lost: Lost::default() }
     }
 
     /// The segments of a journal that another process writes.
-    pub(crate) fn adopt(place: Place, segments: Segments, retention: Retention) -> Self {
+    pub(crate) fn adopt(place: SegmentPaths, segments: Segments, retention: Retention) -> Self {
         Self { segments, ..Self::new(place, Arc::new(RealDisk), retention) }
     }
 
@@ -156,7 +156,7 @@ impl FileLog {
             return found.len() == written;
         }
         if self.removal.is_none() {
-            let path = self.place.path(start, Part::Data);
+            let path = self.place.path(start, SegmentPart::Data);
             let reason = format!(
                 "{} was removed while the session ran; this runtime still reads it, no other process can",
                 path.display()
@@ -171,7 +171,7 @@ impl FileLog {
     /// Notes that the file of a segment has only so many bytes left. `false` if that is all that was written to it.
     pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> bool {
         let Some(lost) = self.segments.shorten(start, len) else { return false };
-        self.lost.add(lost, truncated(&self.place.path(start, Part::Data), len));
+        self.lost.add(lost, truncated(&self.place.path(start, SegmentPart::Data), len));
         true
     }
 
@@ -203,7 +203,7 @@ impl FileLog {
         }
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &SegmentPaths {
         &self.place
     }
 
@@ -229,25 +229,25 @@ impl FileLog {
             self.close_current();
         }
         match self.step(chunk) {
-            Step::Roll => {
+            RollStep::Roll => {
                 self.roll(record, before)?;
                 self.append_some(from, chunk, before)
             }
-            Step::Record(count) => match self.write_record(record)? {
+            RollStep::Record(count) => match self.write_record(record)? {
                 Landed::InPlace => self.write_data(&chunk.bytes[..count]),
                 Landed::Elsewhere { .. } => {
                     self.close_current();
                     Ok(0)
                 }
             },
-            Step::Continue(count) => self.write_data(&chunk.bytes[..count]),
+            RollStep::Continue(count) => self.write_data(&chunk.bytes[..count]),
         }
     }
 
-    fn step(&self, chunk: Chunk<'_>) -> Step {
+    fn step(&self, chunk: Chunk<'_>) -> RollStep {
         match &self.current {
             Some(current) => current.fill.step(chunk.stream, chunk.at, chunk.bytes.len()),
-            None => Step::Roll,
+            None => RollStep::Roll,
         }
     }
 
@@ -257,12 +257,12 @@ impl FileLog {
         self.close_current();
         self.place.check_home().map_err(|reason| Refused { written: 0, reason })?;
         self.drop_oldest(start);
-        let index = self.create(start, Part::Index)?;
+        let index = self.create(start, SegmentPart::Index)?;
         let mut opening = [0; HEADER_LEN + RECORD_LEN];
         opening[..HEADER_LEN].copy_from_slice(&Header { start, before }.encode());
         opening[HEADER_LEN..].copy_from_slice(&record.encode());
-        self.write(&index, &opening, 0).map_err(|refused| self.failed(start, Part::Index, &refused.error))?;
-        let data = self.create(start, Part::Data)?;
+        self.write(&index, &opening, 0).map_err(|refused| self.failed(start, SegmentPart::Index, &refused.error))?;
+        let data = self.create(start, SegmentPart::Data)?;
         // The record that closes the segment must have room.
         let fill = Fill::begin(self.budget.of_segment(start).saturating_sub(RECORD_LEN as u64), record);
         self.segments.push(Segment { start, len: 0, cost: fill.used() });
@@ -281,7 +281,7 @@ impl FileLog {
             self.segments.forget(oldest);
             self.lost.forget(Span::new(oldest, next.unwrap_or(start)));
             self.unlinked.retain(|unlinked| unlinked.start != oldest);
-            for part in [Part::Data, Part::Index] {
+            for part in [SegmentPart::Data, SegmentPart::Index] {
                 // A file that cannot be removed is no reason to stop: it is no longer counted, and pruning tries again.
                 let _ = self.disk.remove(&self.place.path(oldest, part));
             }
@@ -291,7 +291,7 @@ impl FileLog {
     fn write_record(&mut self, record: Record) -> Result<Landed, Refused> {
         let Some(current) = &self.current else { return Ok(Landed::InPlace) };
         let written = self.write(&current.index, &record.encode(), current.index_len);
-        let landed = written.map_err(|stopped| self.failed_current(Part::Index, &stopped.error))?;
+        let landed = written.map_err(|stopped| self.failed_current(SegmentPart::Index, &stopped.error))?;
         if let (Some(current), Some(segment)) = (&mut self.current, self.segments.last_mut()) {
             current.index_len += RECORD_LEN as u64;
             current.begin_record(record);
@@ -316,7 +316,7 @@ impl FileLog {
                 Ok(count)
             }
             Err(stopped) => {
-                Err(Refused { written: count, ..self.failed_current(Part::Data, &stopped.error) })
+                Err(Refused { written: count, ..self.failed_current(SegmentPart::Data, &stopped.error) })
             }
         }
     }
@@ -340,7 +340,7 @@ impl FileLog {
         }
     }
 
-    fn create(&self, start: Offset, part: Part) -> Result<Arc<File>, Refused> {
+    fn create(&self, start: Offset, part: SegmentPart) -> Result<Arc<File>, Refused> {
         let path = self.place.path(start, part);
         self.disk.create(&path).map(Arc::new).map_err(|error| refused("creating", &path, &error))
     }
@@ -368,12 +368,12 @@ impl FileLog {
         Ok(Landed::InPlace)
     }
 
-    fn failed_current(&self, part: Part, error: &io::Error) -> Refused {
+    fn failed_current(&self, part: SegmentPart, error: &io::Error) -> Refused {
         let start = self.segments.last().map_or(Offset::ZERO, |segment| segment.start);
         self.failed(start, part, error)
     }
 
-    fn failed(&self, start: Offset, part: Part, error: &io::Error) -> Refused {
+    fn failed(&self, start: Offset, part: SegmentPart, error: &io::Error) -> Refused {
         refused("writing", &self.place.path(start, part), error)
     }
 }

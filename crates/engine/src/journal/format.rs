@@ -135,7 +135,7 @@ impl Record {
 
 /// Which of a segment's two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SegmentPart {
     Data,
     Index,
 }
@@ -145,14 +145,14 @@ pub(crate) enum Part {
 pub(crate) struct SegmentFile {
     pub(crate) id: SessionId,
     pub(crate) start: Offset,
-    pub(crate) part: Part,
+    pub(crate) part: SegmentPart,
 }
 
 impl fmt::Display for SegmentFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extension = match self.part {
-            Part::Data => "out",
-            Part::Index => "idx",
+            SegmentPart::Data => "out",
+            SegmentPart::Index => "idx",
         };
         write!(f, "{}-{:016}.{extension}", self.id, self.start.get())
     }
@@ -163,8 +163,8 @@ impl SegmentFile {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let (stem, extension) = name.rsplit_once('.')?;
         let part = match extension {
-            "out" => Part::Data,
-            "idx" => Part::Index,
+            "out" => SegmentPart::Data,
+            "idx" => SegmentPart::Index,
             _ => return None,
         };
         let (id, start) = stem.split_once('-')?;
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn only_names_we_would_write_are_ours() {
-        let file = SegmentFile { id: SessionId::new(1001), start: Offset::new(65536), part: Part::Data };
+        let file = SegmentFile { id: SessionId::new(1001), start: Offset::new(65536), part: SegmentPart::Data };
         assert_eq!(file.to_string(), "1001-0000000000065536.out");
         assert_eq!(SegmentFile::parse(&file.to_string()), Some(file));
         for foreign in

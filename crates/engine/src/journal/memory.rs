@@ -7,7 +7,7 @@ use windlass_output::{Offset, Span};
 
 use super::Chunk;
 use super::format::Record;
-use super::retention::{Budget, Fill, Retention, Step};
+use super::retention::{Budget, Fill, Retention, RollStep};
 
 pub(crate) struct MemoryLog {
     budget: Budget,
@@ -65,11 +65,11 @@ impl MemoryLog {
         let record = Record { offset: from, at: chunk.at, stream: chunk.stream };
         let step = match self.segments.back() {
             Some(segment) => segment.fill.step(chunk.stream, chunk.at, chunk.bytes.len()),
-            None => Step::Roll,
+            None => RollStep::Roll,
         };
         match (step, self.segments.back_mut()) {
-            (Step::Continue(count), Some(segment)) => segment.push(&chunk.bytes[..count]),
-            (Step::Record(count), Some(segment)) => {
+            (RollStep::Continue(count), Some(segment)) => segment.push(&chunk.bytes[..count]),
+            (RollStep::Record(count), Some(segment)) => {
                 segment.records.push(record);
                 segment.fill.add_record(record);
                 segment.push(&chunk.bytes[..count])

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use windlass_output::{Offset, Span};
 
 use super::file::{FileLog, Unlinked, truncated};
-use super::format::{HeaderFound, Part, SegmentFile};
+use super::format::{HeaderFound, SegmentPart, SegmentFile};
 use super::lost::Lost;
 use super::runtime_files::RuntimeFiles;
 use super::scan::SegmentView;
-use super::segments::{Place, Segment, Segments};
+use super::segments::{SegmentPaths, Segment, Segments};
 use super::{Degraded, Retention, Why};
 use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 
@@ -44,7 +44,7 @@ const MOST_LOOKS: usize = 16;
 
 /// The files as they were when last looked at.
 pub(crate) struct Opened {
-    place: Place,
+    place: SegmentPaths,
     runtime: Option<ProcessKey>,
     held: RuntimeFiles,
     segments: Segments,
@@ -62,7 +62,7 @@ struct Expected {
 }
 
 impl Opened {
-    pub(crate) fn new(place: Place, runtime: Option<ProcessKey>) -> Result<Self, OpenJournal> {
+    pub(crate) fn new(place: SegmentPaths, runtime: Option<ProcessKey>) -> Result<Self, OpenJournal> {
         let (held, segments, lost) = (RuntimeFiles::default(), Segments::default(), Lost::default());
         let mut opened =
             Self { place, runtime, held, segments, lost, end: Offset::ZERO, expected: None, noted: None };
@@ -95,7 +95,7 @@ impl Opened {
     /// Notes that the file of a segment has only so many bytes left. `false` if that is all that was seen of it.
     pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> bool {
         let Some(lost) = self.segments.shorten(start, len) else { return false };
-        self.lost.add(lost, truncated(&self.place.path(start, Part::Data), len));
+        self.lost.add(lost, truncated(&self.place.path(start, SegmentPart::Data), len));
         true
     }
 
@@ -125,7 +125,7 @@ impl Opened {
             at: unlinked.start(),
             reason: format!(
                 "{} was removed; it is read from the session's windlass, which has it open, and is gone when that ends",
-                self.place.path(unlinked.start(), Part::Data).display()
+                self.place.path(unlinked.start(), SegmentPart::Data).display()
             ),
         });
         let known = self
@@ -195,7 +195,7 @@ impl Opened {
 
     /// Why the beginning is missing.
     fn beheaded(&self) -> String {
-        let first = self.place.path(Offset::ZERO, Part::Data);
+        let first = self.place.path(Offset::ZERO, SegmentPart::Data);
         format!("{} is not there, and nothing removes it before the rest", first.display())
     }
 
@@ -321,7 +321,7 @@ impl Opened {
             let written = self.written(start).min(room);
             // One that vanished meanwhile is left out.
             let Some(len) = self.measure(start)?.map(|len| len.min(room)) else { continue };
-            let path = self.place.path(start, Part::Data);
+            let path = self.place.path(start, SegmentPart::Data);
             lost.add(Span::new(start + len, start + len.max(written)), truncated(&path, len));
             self.end = self.end.max(start + len.max(written));
             if len > 0 {
@@ -343,7 +343,7 @@ impl Opened {
         if let Some(len) = self.held.len(start) {
             return Ok(Some(len));
         }
-        match fs::metadata(self.place.path(start, Part::Data)) {
+        match fs::metadata(self.place.path(start, SegmentPart::Data)) {
             Ok(metadata) => Ok(Some(metadata.len())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -357,13 +357,13 @@ impl Opened {
 }
 
 /// Where the segments of a session start that have a file, in no order.
-fn list(place: &Place) -> io::Result<Vec<Offset>> {
+fn list(place: &SegmentPaths) -> io::Result<Vec<Offset>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(&place.dir)? {
         let name = entry?.file_name();
         let file = name.to_str().and_then(SegmentFile::parse);
         starts.extend(
-            file.filter(|file| file.id == place.id && file.part == Part::Data).map(|file| file.start),
+            file.filter(|file| file.id == place.id && file.part == SegmentPart::Data).map(|file| file.start),
         );
     }
     Ok(starts)

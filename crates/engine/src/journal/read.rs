@@ -11,7 +11,7 @@ use super::scan::SegmentView;
 
 /// A part of what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum JournalPiece {
     /// Output of one stream that arrived within a millisecond of `at`.
     Bytes {
         /// Where these bytes are.
@@ -37,7 +37,7 @@ pub enum Piece {
     },
 }
 
-impl Piece {
+impl JournalPiece {
     /// The addresses this piece answers for.
     pub fn span(&self) -> Span {
         match self {
@@ -48,9 +48,9 @@ impl Piece {
 
 /// A bounded read: pieces that follow one another without a hole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct BoundedRead {
     /// In order; together they cover everything from the span's start to `next`.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<JournalPiece>,
     /// Where to continue. Equal to the end of the span, or of the journal, when there is nothing left.
     pub next: Offset,
 }
@@ -67,22 +67,22 @@ pub(super) trait Collect {
 
 /// Collects pieces.
 pub(super) struct Pieces {
-    reading: Reading,
+    reading: BoundedRead,
     left: u64,
 }
 
 impl Pieces {
     pub(super) fn new(from: Offset, limit: usize) -> Self {
-        Self { reading: Reading { pieces: Vec::new(), next: from }, left: limit as u64 }
+        Self { reading: BoundedRead { pieces: Vec::new(), next: from }, left: limit as u64 }
     }
 
-    pub(super) fn finish(self) -> Reading {
+    pub(super) fn finish(self) -> BoundedRead {
         self.reading
     }
 
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: JournalPiece) {
         self.reading.next = piece.span().to();
-        if let Piece::Bytes { bytes, .. } = &piece {
+        if let JournalPiece::Bytes { bytes, .. } = &piece {
             self.left = self.left.saturating_sub(bytes.len() as u64);
         }
         match (self.reading.pieces.last_mut(), piece) {
@@ -100,7 +100,7 @@ impl Collect for Pieces {
     fn run(&mut self, run: Run<'_>) {
         let span = Span::new(run.from, run.from + run.bytes.len() as u64);
         let (stream, at) = (run.record.stream, run.record.at);
-        self.push(Piece::Bytes { span, stream, at, bytes: run.bytes.to_vec() });
+        self.push(JournalPiece::Bytes { span, stream, at, bytes: run.bytes.to_vec() });
     }
 
     fn segment(&mut self, view: &SegmentView, span: Span) -> io::Result<()> {
@@ -111,17 +111,17 @@ impl Collect for Pieces {
             // One record covers everything in the common case: its bytes are moved, not copied.
             let these =
                 if run == span { std::mem::take(&mut bytes) } else { bytes[within(span, run)].to_vec() };
-            self.push(Piece::Bytes { span: run, stream, at, bytes: these });
+            self.push(JournalPiece::Bytes { span: run, stream, at, bytes: these });
         }
         Ok(())
     }
 
     fn dropped(&mut self, span: Span) {
-        self.push(Piece::Dropped { span });
+        self.push(JournalPiece::Dropped { span });
     }
 
     fn unreadable(&mut self, span: Span, reason: String) {
-        self.push(Piece::Unreadable { span, reason });
+        self.push(JournalPiece::Unreadable { span, reason });
     }
 }
 
@@ -188,23 +188,23 @@ fn within(span: Span, part: Span) -> std::ops::Range<usize> {
 }
 
 /// Where a segment ends or a lock was let go in between is nobody's business: such pieces become one.
-fn is_continued_by(last: &Piece, piece: &Piece) -> bool {
+fn is_continued_by(last: &JournalPiece, piece: &JournalPiece) -> bool {
     match (last, piece) {
-        (Piece::Bytes { stream, at, .. }, Piece::Bytes { stream: next_stream, at: next_at, .. }) => {
+        (JournalPiece::Bytes { stream, at, .. }, JournalPiece::Bytes { stream: next_stream, at: next_at, .. }) => {
             (stream, at) == (next_stream, next_at)
         }
-        (Piece::Dropped { .. }, Piece::Dropped { .. }) => true,
+        (JournalPiece::Dropped { .. }, JournalPiece::Dropped { .. }) => true,
         _ => false,
     }
 }
 
-fn extend(last: &mut Piece, piece: Piece) {
+fn extend(last: &mut JournalPiece, piece: JournalPiece) {
     match (last, piece) {
-        (Piece::Bytes { span, bytes, .. }, Piece::Bytes { span: next, bytes: more, .. }) => {
+        (JournalPiece::Bytes { span, bytes, .. }, JournalPiece::Bytes { span: next, bytes: more, .. }) => {
             *span = Span::new(span.from(), next.to());
             bytes.extend_from_slice(&more);
         }
-        (Piece::Dropped { span }, Piece::Dropped { span: next }) => *span = Span::new(span.from(), next.to()),
+        (JournalPiece::Dropped { span }, JournalPiece::Dropped { span: next }) => *span = Span::new(span.from(), next.to()),
         _ => {}
     }
 }

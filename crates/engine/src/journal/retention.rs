@@ -94,7 +94,7 @@ impl Budget {
 
 /// What the next bytes need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum RollStep {
     /// The segment is full: begin another one.
     Roll,
     /// This many bytes fit, under the current record.
@@ -127,16 +127,16 @@ impl Fill {
         usize::try_from(self.budget.saturating_sub(self.used)).unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn step(&self, stream: Stream, at: Duration, len: usize) -> Step {
+    pub(crate) fn step(&self, stream: Stream, at: Duration, len: usize) -> RollStep {
         let continues = self.record.stream == stream && at.saturating_sub(self.record.at) <= RECORD_SPAN;
         let record = if continues { 0 } else { RECORD_LEN as u64 };
         let room = self.budget.saturating_sub(self.used + record);
         let taken = len.min(usize::try_from(room).unwrap_or(usize::MAX));
         let is_crumb = taken < len && (taken as u64) < self.budget / CRUMB;
         match continues {
-            _ if taken == 0 || is_crumb => Step::Roll,
-            true => Step::Continue(taken),
-            false => Step::Record(taken),
+            _ if taken == 0 || is_crumb => RollStep::Roll,
+            true => RollStep::Continue(taken),
+            false => RollStep::Record(taken),
         }
     }
 
@@ -159,26 +159,26 @@ mod tests {
     #[test]
     fn a_record_is_shared_by_one_stream_for_a_millisecond() {
         let fill = Fill::begin(1000, FIRST);
-        assert_eq!(fill.step(Stream::Stdout, RECORD_SPAN, 5), Step::Continue(5));
-        assert_eq!(fill.step(Stream::Stdout, RECORD_SPAN + Duration::from_nanos(1), 5), Step::Record(5));
-        assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 5), Step::Record(5));
+        assert_eq!(fill.step(Stream::Stdout, RECORD_SPAN, 5), RollStep::Continue(5));
+        assert_eq!(fill.step(Stream::Stdout, RECORD_SPAN + Duration::from_nanos(1), 5), RollStep::Record(5));
+        assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 5), RollStep::Record(5));
     }
 
     #[test]
     fn records_count_towards_the_segment() {
         let mut fill = Fill::begin(100, FIRST);
-        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 1000), Step::Continue(28));
-        assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 1000), Step::Record(4));
+        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 1000), RollStep::Continue(28));
+        assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 1000), RollStep::Record(4));
         fill.add_bytes(4);
-        assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 1), Step::Roll);
+        assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 1), RollStep::Roll);
     }
 
     #[test]
     fn an_append_is_not_split_for_the_crumbs_of_a_segment() {
         let mut fill = Fill::begin(6400 + 72, FIRST);
         fill.add_bytes(6300);
-        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 200), Step::Roll);
-        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 100), Step::Continue(100));
+        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 200), RollStep::Roll);
+        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 100), RollStep::Continue(100));
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             let budget = Budget::new(Retention { limit, head }, Offset::ZERO);
             for start in [Offset::ZERO, Offset::new(1)] {
                 let fill = Fill::begin(budget.of_segment(start), FIRST);
-                assert_ne!(fill.step(Stream::Stderr, Duration::ZERO, 1), Step::Roll, "{limit} {head}");
+                assert_ne!(fill.step(Stream::Stderr, Duration::ZERO, 1), RollStep::Roll, "{limit} {head}");
             }
             assert!(!budget.is_exceeded(budget.head, Offset::new(1)), "{limit} {head}");
         }

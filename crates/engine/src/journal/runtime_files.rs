@@ -11,8 +11,8 @@ use windlass_sys::held_files::{HeldFile, held_in};
 use windlass_sys::process::Pid;
 
 use super::file::Unlinked;
-use super::format::{Part, SegmentFile};
-use super::segments::Place;
+use super::format::{SegmentPart, SegmentFile};
+use super::segments::SegmentPaths;
 use crate::{Presence, ProcessKey};
 
 /// What a look at a runtime found.
@@ -28,7 +28,7 @@ pub(super) struct RuntimeFiles {
 
 impl RuntimeFiles {
     /// Looks at the files of a journal. A runtime that is dead, or in another pid namespace, has none.
-    pub(super) fn look(runtime: ProcessKey, place: &Place) -> Self {
+    pub(super) fn look(runtime: ProcessKey, place: &SegmentPaths) -> Self {
         if !matches!(runtime.presence(), Presence::Alive(_)) {
             return Self::default();
         }
@@ -41,9 +41,9 @@ impl RuntimeFiles {
         }
     }
 
-    fn of(files: Vec<HeldFile>, place: &Place) -> Self {
+    fn of(files: Vec<HeldFile>, place: &SegmentPaths) -> Self {
         let named = files.into_iter().filter_map(|file| Some((segment_of(&file.path, place)?, file)));
-        let (data, index): (Vec<_>, Vec<_>) = named.partition(|(segment, _)| segment.part == Part::Data);
+        let (data, index): (Vec<_>, Vec<_>) = named.partition(|(segment, _)| segment.part == SegmentPart::Data);
         let mut found = Self::default();
         for (segment, file) in data {
             found.written.push((segment.start, file.position));
@@ -71,12 +71,12 @@ impl RuntimeFiles {
 }
 
 /// Without an index the bytes are still there.
-fn open_index(held: Option<&HeldFile>, place: &Place, start: Offset) -> io::Result<Arc<File>> {
-    let by_name = || File::open(place.path(start, Part::Index));
+fn open_index(held: Option<&HeldFile>, place: &SegmentPaths, start: Offset) -> io::Result<Arc<File>> {
+    let by_name = || File::open(place.path(start, SegmentPart::Index));
     let held = held.map_or_else(by_name, HeldFile::open);
     held.or_else(|_| File::open("/dev/null")).map(Arc::new)
 }
 
-fn segment_of(path: &Path, place: &Place) -> Option<SegmentFile> {
+fn segment_of(path: &Path, place: &SegmentPaths) -> Option<SegmentFile> {
     SegmentFile::parse(path.file_name()?.to_str()?).filter(|segment| segment.id == place.id)
 }

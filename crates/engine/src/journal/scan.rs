@@ -9,12 +9,12 @@ use std::sync::Arc;
 use windlass_output::{Offset, Span};
 use windlass_sys::descriptor;
 
-use super::format::{HEADER_LEN, Header, HeaderFound, Part, RECORD_LEN, Record};
-use super::segments::{Place, Segment};
+use super::format::{HEADER_LEN, Header, HeaderFound, SegmentPart, RECORD_LEN, Record};
+use super::segments::{SegmentPaths, Segment};
 
 /// A segment as it was when the lock was held, with the writer's open files where it still had them.
 pub(crate) struct SegmentView {
-    pub(crate) place: Place,
+    pub(crate) place: SegmentPaths,
     pub(crate) segment: Segment,
     pub(crate) open: Option<OpenFiles>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct OpenFiles {
 impl SegmentView {
     /// Adds the bytes of `span`, which lies inside the segment, to `into`: all of them, or none and the error.
     pub(crate) fn read_bytes(&self, span: Span, into: &mut Vec<u8>) -> io::Result<()> {
-        let data = self.file(Part::Data)?;
+        let data = self.file(SegmentPart::Data)?;
         let (before, count) = (into.len(), length(span));
         let place = (span.from().get() - self.segment.start.get(), count);
         let read = descriptor::read_more_at(&*data, into, place);
@@ -52,34 +52,34 @@ impl SegmentView {
             return Runs { span, current: newest[first], later };
         }
         // Without an index the bytes are still there: they read as standard output at time zero.
-        Runs::covering(span, self.file(Part::Index).map_or_else(|_| Records::none(), Records::open))
+        Runs::covering(span, self.file(SegmentPart::Index).map_or_else(|_| Records::none(), Records::open))
     }
 
     /// Where the segment ends or has reached beyond, as far as its index knows: no record is written before the bytes in front of
     /// the place that it names.
     pub(crate) fn reached(&self) -> Offset {
-        let mut records = self.file(Part::Index).map_or_else(|_| Records::none(), Records::open);
+        let mut records = self.file(SegmentPart::Index).map_or_else(|_| Records::none(), Records::open);
         records.seek(Offset::new(u64::MAX)).map_or(self.segment.start, |last| last.offset)
     }
 
     /// How many bytes its data file has now.
     pub(crate) fn data_len(&self) -> io::Result<u64> {
-        Ok(self.file(Part::Data)?.metadata()?.len())
+        Ok(self.file(SegmentPart::Data)?.metadata()?.len())
     }
 
     /// The index's own words about what came before this segment.
     pub(crate) fn header(&self) -> HeaderFound {
         let mut bytes = [0; HEADER_LEN];
-        match self.file(Part::Index).and_then(|file| file.read_exact_at(&mut bytes, 0)) {
+        match self.file(SegmentPart::Index).and_then(|file| file.read_exact_at(&mut bytes, 0)) {
             Ok(()) => Header::decode(&bytes),
             Err(_) => HeaderFound::Damaged,
         }
     }
 
-    fn file(&self, part: Part) -> io::Result<Arc<File>> {
+    fn file(&self, part: SegmentPart) -> io::Result<Arc<File>> {
         match (&self.open, part) {
-            (Some(open), Part::Data) => Ok(Arc::clone(&open.data)),
-            (Some(open), Part::Index) => Ok(Arc::clone(&open.index)),
+            (Some(open), SegmentPart::Data) => Ok(Arc::clone(&open.data)),
+            (Some(open), SegmentPart::Index) => Ok(Arc::clone(&open.index)),
             (None, part) => File::open(self.place.path(self.segment.start, part)).map(Arc::new),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use windlass_output::{Offset, Span};
 
-use super::format::{Part, SegmentFile};
+use super::format::{SegmentPart, SegmentFile};
 use crate::SessionId;
 
 /// One segment: where it starts and how many bytes of output it holds.
@@ -46,15 +46,15 @@ impl DirectoryId {
 
 /// The directory and the session: all that is needed to name a segment's files.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct SegmentPaths {
     pub(crate) dir: Arc<Path>,
     pub(crate) id: SessionId,
     /// The directory in which the session's number is this session's.
     pub(crate) home: Option<DirectoryId>,
 }
 
-impl Place {
-    pub(crate) fn path(&self, start: Offset, part: Part) -> PathBuf {
+impl SegmentPaths {
+    pub(crate) fn path(&self, start: Offset, part: SegmentPart) -> PathBuf {
         self.dir.join(SegmentFile { id: self.id, start, part }.to_string())
     }
 
@@ -78,7 +78,7 @@ impl Place {
 
 /// What is at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum SegmentLookup {
     In(Segment),
     /// Nothing until the next segment, or at all.
     Gap {
@@ -139,11 +139,11 @@ impl Segments {
         self.list.iter().map(|segment| segment.cost).sum()
     }
 
-    pub(crate) fn find(&self, at: Offset) -> Found {
+    pub(crate) fn find(&self, at: Offset) -> SegmentLookup {
         let after = self.list.partition_point(|segment| segment.start <= at);
         match after.checked_sub(1).map(|index| self.list[index]) {
-            Some(segment) if at < segment.end() => Found::In(segment),
-            _ => Found::Gap { next: self.list.get(after).map(|segment| segment.start) },
+            Some(segment) if at < segment.end() => SegmentLookup::In(segment),
+            _ => SegmentLookup::Gap { next: self.list.get(after).map(|segment| segment.start) },
         }
     }
 }

@@ -2,13 +2,13 @@
 //! and at the end; the watcher asks and notes in between.
 
 use super::rate::Rate;
-use super::{Amount, Crossed, Enforced, Limits, Means, Peaks, Resource, Scope};
+use super::{Amount, Crossed, Enforced, Limits, LimitMechanism, Peaks, Resource, Scope};
 use crate::{Cause, Session};
 use rustix::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use windlass_sys::cgroup::{Leaf, Nest};
+use windlass_sys::cgroup::{SessionCgroup, RuntimeCgroup};
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::process::How;
 use windlass_sys::signal::Signal;
@@ -21,7 +21,7 @@ pub(crate) struct Bounds {
     pub(super) together: Limits,
     pub(super) enforced: Vec<Enforced>,
     pub(super) of_processes: ProcessLimits,
-    pub(super) seat: Mutex<Seat>,
+    pub(super) seat: Mutex<CgroupSeat>,
     pub(super) measured: Mutex<Measured>,
     /// It is being ended for a limit.
     pub(super) doomed: AtomicBool,
@@ -29,19 +29,19 @@ pub(crate) struct Bounds {
 
 /// The control groups that a session's processes are in.
 #[derive(Debug, Default)]
-pub(super) enum Seat {
+pub(super) enum CgroupSeat {
     /// Those of the runtime.
     #[default]
     None,
     /// Those of all sessions that have none of their own, and how many processes the kernel had killed in them before.
-    Common(Arc<Leaf>, u64),
+    Common(Arc<SessionCgroup>, u64),
     /// Its own, to be given back.
-    Own(Leaf, Arc<Nest>),
+    Own(SessionCgroup, Arc<RuntimeCgroup>),
 }
 
 /// What the kernel is told when the session's root is started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held<'a> {
+pub(crate) struct KernelLimits<'a> {
     pub(crate) limits: ProcessLimits,
     pub(crate) groups: &'a [BorrowedFd<'a>],
 }
@@ -56,10 +56,10 @@ pub(super) struct Measured {
 
 impl Bounds {
     /// Starts something in the session's groups and under its limits.
-    pub(super) fn launch<T>(&self, launch: impl FnOnce(Held<'_>) -> T) -> T {
+    pub(super) fn launch<T>(&self, launch: impl FnOnce(KernelLimits<'_>) -> T) -> T {
         let seat = self.seat();
-        let groups = seat.leaf().map(Leaf::entries).unwrap_or_default();
-        launch(Held { limits: self.of_processes, groups: &groups })
+        let groups = seat.leaf().map(SessionCgroup::entries).unwrap_or_default();
+        launch(KernelLimits { limits: self.of_processes, groups: &groups })
     }
 
     /// What the session may use.
@@ -84,7 +84,7 @@ impl Bounds {
         measured.peaks.note(Resource::Output, Amount(bytes));
         measured.peaks.note(Resource::OutputRate, Amount(rate));
         let amounts = [(Resource::Output, Amount(bytes)), (Resource::OutputRate, Amount(rate))];
-        amounts.into_iter().find_map(|(resource, used)| self.exceeded(resource, used, Means::Reader))
+        amounts.into_iter().find_map(|(resource, used)| self.exceeded(resource, used, LimitMechanism::Reader))
     }
 
     /// How fast a session prints, by what it has printed by now.
@@ -94,7 +94,7 @@ impl Bounds {
     }
 
     /// Whether the session's own limit is below this.
-    pub(super) fn exceeded(&self, resource: Resource, used: Amount, means: Means) -> Option<Crossed> {
+    pub(super) fn exceeded(&self, resource: Resource, used: Amount, means: LimitMechanism) -> Option<Crossed> {
         let limit = self.limits.of(resource).filter(|limit| used > *limit)?;
         Some(Crossed { resource, scope: Scope::Session, limit, peak: used, means })
     }
@@ -102,7 +102,7 @@ impl Bounds {
     /// What the kernel itself has done because of a limit: killed for want of memory, or refused a process.
     pub(super) fn enforced_by_kernel(&self) -> Option<Crossed> {
         let seat = self.seat();
-        let Seat::Own(leaf, _) = &*seat else { return None };
+        let CgroupSeat::Own(leaf, _) = &*seat else { return None };
         if leaf.killed_for_memory() > 0 {
             return Some(self.told(Resource::Memory, leaf.peak_memory()));
         }
@@ -124,9 +124,9 @@ impl Bounds {
     }
 
     /// By what a limit is kept. What is not in the list is not kept by anything but our looking.
-    pub(super) fn means(&self, resource: Resource, scope: Scope) -> Means {
+    pub(super) fn means(&self, resource: Resource, scope: Scope) -> LimitMechanism {
         let is_it = |it: &&Enforced| it.resource == resource && it.scope == scope;
-        self.enforced.iter().find(is_it).map_or(Means::Watcher, |it| it.means)
+        self.enforced.iter().find(is_it).map_or(LimitMechanism::Watcher, |it| it.means)
     }
 
     /// Why it ended, once that is known: a root that was ended by the kernel for a limit did not end by itself.
@@ -147,7 +147,7 @@ impl Bounds {
         let by_signal = |resource, number: i32| {
             let limit = self.limits.of(resource).filter(|_| how == How::Signalled(Signal::from(number)))?;
             let peak = self.final_peaks().of(resource).map_or(limit, |peak| peak.max(limit));
-            Some(Crossed { resource, scope: Scope::Session, limit, peak, means: Means::ResourceLimit })
+            Some(Crossed { resource, scope: Scope::Session, limit, peak, means: LimitMechanism::ResourceLimit })
         };
         self.enforced_by_kernel()
             .or_else(|| self.killed_in_common(how))
@@ -158,7 +158,7 @@ impl Bounds {
     /// The kernel says how many it killed in a group, not whom: a root that was killed when it killed one was it.
     fn killed_in_common(&self, how: How) -> Option<Crossed> {
         let seat = self.seat();
-        let Seat::Common(leaf, before) = &*seat else { return None };
+        let CgroupSeat::Common(leaf, before) = &*seat else { return None };
         let limit = self.together.of(Resource::Memory)?;
         let was_killed = how == How::Signalled(Signal::KILL) && leaf.killed_for_memory() > *before;
         let (resource, scope) = (Resource::Memory, Scope::Runtime);
@@ -176,7 +176,7 @@ impl Bounds {
     /// Everything that was measured, with what the kernel knows last.
     pub(crate) fn final_peaks(&self) -> Peaks {
         let mut peaks = self.measured().peaks;
-        if let Seat::Own(leaf, _) = &*self.seat() {
+        if let CgroupSeat::Own(leaf, _) = &*self.seat() {
             let counted = [
                 (Resource::Memory, leaf.peak_memory().map(Amount)),
                 (Resource::Processes, leaf.peak_processes().map(Amount)),
@@ -200,10 +200,10 @@ impl Bounds {
     }
 
     /// Gives the session's groups back. What still runs in them stays there, and limited.
-    pub(super) fn release(&self) -> Option<(Leaf, Arc<Nest>)> {
+    pub(super) fn release(&self) -> Option<(SessionCgroup, Arc<RuntimeCgroup>)> {
         match std::mem::take(&mut *self.seat()) {
-            Seat::Own(leaf, nest) => Some((leaf, nest)),
-            Seat::None | Seat::Common(..) => None,
+            CgroupSeat::Own(leaf, nest) => Some((leaf, nest)),
+            CgroupSeat::None | CgroupSeat::Common(..) => None,
         }
     }
 
@@ -212,7 +212,7 @@ impl Bounds {
         !self.doomed.swap(true, Ordering::Relaxed)
     }
 
-    pub(super) fn seat(&self) -> MutexGuard<'_, Seat> {
+    pub(super) fn seat(&self) -> MutexGuard<'_, CgroupSeat> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -221,8 +221,8 @@ impl Bounds {
     }
 }
 
-impl Seat {
-    pub(super) fn leaf(&self) -> Option<&Leaf> {
+impl CgroupSeat {
+    pub(super) fn leaf(&self) -> Option<&SessionCgroup> {
         match self {
             Self::None => None,
             Self::Common(leaf, _) => Some(leaf),
@@ -235,6 +235,6 @@ impl Crossed {
     /// Whether asking would take too long: what grows faster than it can be asked to end, and is held by nothing but our
     /// looking, is killed at once, as the kernel would.
     pub(crate) fn ends_at_once(self) -> bool {
-        self.means == Means::Watcher && matches!(self.resource, Resource::Memory | Resource::Processes)
+        self.means == LimitMechanism::Watcher && matches!(self.resource, Resource::Memory | Resource::Processes)
     }
 }

@@ -1,17 +1,17 @@
 //! The fence around a runtime's sessions: decides, for each limit, by what it is kept on this machine, and makes the
 //! control groups for it. Nothing is made before the first limit is asked for, so sessions without limits cost nothing.
 
-use super::bounds::{Bounds, Held, Seat};
+use super::bounds::{Bounds, KernelLimits, CgroupSeat};
 use super::plan::{self, Plan};
-use super::watcher::{Entry, Watchlist};
-use super::{Bytes, Count, Enforced, Limits, Means, Resource, Scope, pace};
+use super::watcher::{WatchedSession, Watchlist};
+use super::{Bytes, Count, Enforced, Limits, LimitMechanism, Resource, Scope, pace};
 use crate::{Session, StartError};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use windlass_sys::cgroup::{self, Controller, Events, Hierarchies, Leaf, Nest, NestName, Refusal};
-use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::cgroup::{self, Controller, Events, Hierarchies, SessionCgroup, RuntimeCgroup, RuntimeCgroupName, UnusedController};
+use windlass_sys::mark::{RuntimeTag, Mark};
 
 /// Limits of all sessions of a runtime together. The one that uses most of what ran out is ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,14 +56,14 @@ impl RuntimeLimits {
 
 /// Keeps the limits of one engine.
 #[derive(Debug)]
-pub(crate) struct Fence {
+pub(crate) struct LimitEnforcer {
     each: Limits,
     pub(super) together: RuntimeLimits,
     cgroups: Cgroups,
-    pub(super) brand: Brand,
+    pub(super) brand: RuntimeTag,
     /// For sessions that nothing is asked of: they all share it.
     free: Arc<Bounds>,
-    ground: OnceLock<Ground>,
+    ground: OnceLock<RuntimeCgroups>,
     gave_up: AtomicBool,
     pub(super) watchlist: Watchlist,
     trouble: Mutex<Option<String>>,
@@ -71,24 +71,24 @@ pub(crate) struct Fence {
 
 /// The control groups of this runtime, as far as there are any.
 #[derive(Debug, Default)]
-pub(super) struct Ground {
-    nest: Option<Arc<Nest>>,
-    pub(super) whole: Option<Leaf>,
-    common: Option<Arc<Leaf>>,
+pub(super) struct RuntimeCgroups {
+    nest: Option<Arc<RuntimeCgroup>>,
+    pub(super) whole: Option<SessionCgroup>,
+    common: Option<Arc<SessionCgroup>>,
     pub(super) events: Option<Arc<Events>>,
 }
 
 /// How an engine limits.
 #[derive(Debug)]
-pub(crate) struct FenceOptions {
+pub(crate) struct LimitEnforcerOptions {
     pub(crate) each: Limits,
     pub(crate) together: RuntimeLimits,
     pub(crate) cgroups: Cgroups,
-    pub(crate) brand: Brand,
+    pub(crate) brand: RuntimeTag,
 }
 
-impl Fence {
-    pub(crate) fn new(options: FenceOptions) -> Self {
+impl LimitEnforcer {
+    pub(crate) fn new(options: LimitEnforcerOptions) -> Self {
         Self {
             each: options.each,
             together: options.together,
@@ -111,7 +111,7 @@ impl Fence {
     pub(crate) fn launch<T>(
         &self,
         limits: Limits,
-        launch: impl Fn(Held<'_>) -> Result<T, StartError>,
+        launch: impl Fn(KernelLimits<'_>) -> Result<T, StartError>,
     ) -> Result<(T, Arc<Bounds>), StartError> {
         let bounds = self.bounds(limits);
         match bounds.launch(&launch) {
@@ -133,13 +133,13 @@ impl Fence {
     pub(crate) fn enlist(&self, session: &Session) -> bool {
         let shared = &session.shared;
         let bounds = Arc::clone(&shared.bounds);
-        let has_seat = !matches!(*bounds.seat(), Seat::None);
+        let has_seat = !matches!(*bounds.seat(), CgroupSeat::None);
         let sampled = self.sampled(&bounds);
         if !has_seat && sampled.is_empty() {
             return false;
         }
         let read_every = unannounced(&bounds);
-        let entry = Entry { session: session.downgrade(), bounds, mark: shared.mark, sampled, read_every };
+        let entry = WatchedSession { session: session.downgrade(), bounds, mark: shared.mark, sampled, read_every };
         let begin = self.watchlist.add(entry);
         // Its task may have been over before it was on the list.
         if session.progress().closed {
@@ -187,7 +187,7 @@ impl Fence {
 
     /// The limits that only looking keeps, the session's own and those of all together.
     fn sampled(&self, bounds: &Bounds) -> Limits {
-        let watched = bounds.enforced.iter().filter(|enforced| enforced.means == Means::Watcher);
+        let watched = bounds.enforced.iter().filter(|enforced| enforced.means == LimitMechanism::Watcher);
         watched.fold(Limits::default(), |limits, enforced| {
             limits.tightened(Limits::default().with(enforced.resource, Some(enforced.limit)))
         })
@@ -200,7 +200,7 @@ impl Fence {
         let needs_groups = limits.iter().chain(self.together.limits.iter());
         let needs_groups = needs_groups.into_iter().any(|(resource, _)| plan::controller(resource).is_some());
         if !needs_groups {
-            return self.assemble(Plan::new(&limits, &self.together, None), limits, Seat::None);
+            return self.assemble(Plan::new(&limits, &self.together, None), limits, CgroupSeat::None);
         }
         let ground = self.ground();
         let nest = ground.nest.as_ref().filter(|_| !self.gave_up.load(Ordering::Relaxed));
@@ -210,13 +210,13 @@ impl Fence {
             Err(error) => {
                 self.give_up(&format!("a control group cannot be made: {error}"));
                 let plan = Plan::new(&limits, &self.together, None);
-                return self.assemble(plan, limits, Seat::None);
+                return self.assemble(plan, limits, CgroupSeat::None);
             }
         };
         self.assemble(plan, limits, seat)
     }
 
-    fn assemble(&self, plan: Plan, limits: Limits, seat: Seat) -> Arc<Bounds> {
+    fn assemble(&self, plan: Plan, limits: Limits, seat: CgroupSeat) -> Arc<Bounds> {
         Arc::new(Bounds {
             limits,
             together: self.together.limits,
@@ -227,26 +227,26 @@ impl Fence {
         })
     }
 
-    pub(super) fn ground(&self) -> &Ground {
+    pub(super) fn ground(&self) -> &RuntimeCgroups {
         self.ground.get_or_init(|| self.prepare_ground())
     }
 
-    fn prepare_ground(&self) -> Ground {
+    fn prepare_ground(&self) -> RuntimeCgroups {
         let hierarchies = match &self.cgroups {
             Cgroups::OfThisProcess => Hierarchies::of_this_process(),
             Cgroups::At(hierarchies) => hierarchies.clone(),
-            Cgroups::Unused => return Ground::default(),
+            Cgroups::Unused => return RuntimeCgroups::default(),
         };
         cgroup::remove_abandoned(&hierarchies);
-        let name = NestName::new(self.brand.family());
-        let (nest, refusals) = Nest::make(&hierarchies, name, &Controller::ALL);
-        let refusal = |it: &Refusal| format!("no control group of {:?}: {}", it.controller, it.reason);
+        let name = RuntimeCgroupName::new(self.brand.family());
+        let (nest, refusals) = RuntimeCgroup::make(&hierarchies, name, &Controller::ALL);
+        let refusal = |it: &UnusedController| format!("no control group of {:?}: {}", it.controller, it.reason);
         let trouble = refusals.iter().map(refusal).collect::<Vec<_>>().join("; ");
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(trouble).filter(|trouble| !trouble.is_empty());
-        let Some(nest) = nest else { return Ground::default() };
+        let Some(nest) = nest else { return RuntimeCgroups::default() };
         let events = Events::open().ok().map(Arc::new);
-        let mut ground = Ground { nest: Some(Arc::new(nest)), events, ..Ground::default() };
+        let mut ground = RuntimeCgroups { nest: Some(Arc::new(nest)), events, ..RuntimeCgroups::default() };
         if let Err(error) = self.limit_all(&mut ground) {
             self.give_up(&format!("all sessions together cannot be limited: {error}"));
         }
@@ -254,7 +254,7 @@ impl Fence {
     }
 
     /// Limits the nest as a whole, and makes the place for sessions without limits of their own.
-    fn limit_all(&self, ground: &mut Ground) -> io::Result<()> {
+    fn limit_all(&self, ground: &mut RuntimeCgroups) -> io::Result<()> {
         let Limits { memory, processes, .. } = self.together.limits;
         let Some(nest) = ground.nest.as_ref().filter(|_| memory.is_some() || processes.is_some()) else {
             return Ok(());
@@ -272,11 +272,11 @@ impl Fence {
 }
 
 /// The groups that a session is started in.
-fn seat(plan: &Plan, limits: &Limits, ground: &Ground, nest: Option<&Arc<Nest>>) -> io::Result<Seat> {
-    let Some(nest) = nest else { return Ok(Seat::None) };
+fn seat(plan: &Plan, limits: &Limits, ground: &RuntimeCgroups, nest: Option<&Arc<RuntimeCgroup>>) -> io::Result<CgroupSeat> {
+    let Some(nest) = nest else { return Ok(CgroupSeat::None) };
     if plan.controllers.is_empty() {
         let common = ground.common.as_ref();
-        return Ok(common.map_or(Seat::None, |leaf| Seat::Common(Arc::clone(leaf), leaf.killed_for_memory())));
+        return Ok(common.map_or(CgroupSeat::None, |leaf| CgroupSeat::Common(Arc::clone(leaf), leaf.killed_for_memory())));
     }
     // What is counted for all together must be counted here as well.
     let mut controllers = plan.controllers.clone();
@@ -289,14 +289,14 @@ fn seat(plan: &Plan, limits: &Limits, ground: &Ground, nest: Option<&Arc<Nest>>)
     if let Some(events) = &ground.events {
         leaf.announce(events)?;
     }
-    Ok(Seat::Own(leaf, Arc::clone(nest)))
+    Ok(CgroupSeat::Own(leaf, Arc::clone(nest)))
 }
 
 /// Version 1 refuses processes without telling anybody: its counts have to be read. It keeps the limit meanwhile, so there
 /// is no haste, least of all for what all sessions have together.
 fn unannounced(bounds: &Bounds) -> Option<Duration> {
     const OF_ONE: Duration = Duration::from_millis(100);
-    let silent = |it: &&Enforced| (it.resource, it.means) == (Resource::Processes, Means::CgroupV1);
+    let silent = |it: &&Enforced| (it.resource, it.means) == (Resource::Processes, LimitMechanism::CgroupV1);
     let pause = |it: &Enforced| if it.scope == Scope::Session { OF_ONE } else { pace::SLOWEST };
     bounds.enforced.iter().filter(silent).map(pause).min()
 }

@@ -2,8 +2,8 @@
 //! groups there are.
 
 use super::fence::{RuntimeLimits, Watching};
-use super::{Amount, Enforced, Limits, Means, Resource, Scope};
-use windlass_sys::cgroup::{Controller, Nest, Version};
+use super::{Amount, Enforced, Limits, LimitMechanism, Resource, Scope};
+use windlass_sys::cgroup::{Controller, RuntimeCgroup, Version};
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::usage;
 
@@ -26,7 +26,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(limits: &Limits, together: &RuntimeLimits, nest: Option<&Nest>) -> Self {
+    pub(super) fn new(limits: &Limits, together: &RuntimeLimits, nest: Option<&RuntimeCgroup>) -> Self {
         let mut plan = Self::default();
         for (resource, limit) in limits.iter() {
             plan.keep(resource, limit, nest);
@@ -34,7 +34,7 @@ impl Plan {
         for (resource, limit) in together.limits.iter() {
             let version = controller(resource).and_then(|controller| nest?.version(controller));
             plan.keep_together(
-                Enforced { resource, scope: Scope::Runtime, limit, means: Means::Watcher },
+                Enforced { resource, scope: Scope::Runtime, limit, means: LimitMechanism::Watcher },
                 version,
                 together.watching,
             );
@@ -42,20 +42,20 @@ impl Plan {
         plan
     }
 
-    fn keep(&mut self, resource: Resource, limit: Amount, nest: Option<&Nest>) {
+    fn keep(&mut self, resource: Resource, limit: Amount, nest: Option<&RuntimeCgroup>) {
         let controller = controller(resource);
         let version = controller.and_then(|controller| nest?.version(controller));
         self.controllers.extend(controller.filter(|_| version.is_some()));
-        let means: &[Means] = match (resource, version) {
-            (Resource::Memory | Resource::Processes, Some(Version::V1)) => &[Means::CgroupV1],
-            (Resource::Memory | Resource::Processes, Some(Version::V2)) => &[Means::CgroupV2],
-            (Resource::Output | Resource::OutputRate, _) => &[Means::Reader],
+        let means: &[LimitMechanism] = match (resource, version) {
+            (Resource::Memory | Resource::Processes, Some(Version::V1)) => &[LimitMechanism::CgroupV1],
+            (Resource::Memory | Resource::Processes, Some(Version::V2)) => &[LimitMechanism::CgroupV2],
+            (Resource::Output | Resource::OutputRate, _) => &[LimitMechanism::Reader],
             _ => {
                 self.back_up(resource, limit);
-                &[Means::Watcher, Means::ResourceLimit]
+                &[LimitMechanism::Watcher, LimitMechanism::ResourceLimit]
             }
         };
-        let enforced = |means: &Means| Enforced { resource, scope: Scope::Session, limit, means: *means };
+        let enforced = |means: &LimitMechanism| Enforced { resource, scope: Scope::Session, limit, means: *means };
         self.enforced.extend(means.iter().map(enforced));
     }
 
@@ -79,13 +79,13 @@ impl Plan {
     fn keep_together(&mut self, wanted: Enforced, version: Option<Version>, watching: Watching) {
         let is_limited = matches!(wanted.resource, Resource::Memory | Resource::Processes);
         let means = match version.filter(|_| is_limited) {
-            Some(Version::V1) => Some(Means::CgroupV1),
-            Some(Version::V2) => Some(Means::CgroupV2),
-            None if watching == Watching::WhereNeeded => Some(Means::Watcher),
+            Some(Version::V1) => Some(LimitMechanism::CgroupV1),
+            Some(Version::V2) => Some(LimitMechanism::CgroupV2),
+            None if watching == Watching::WhereNeeded => Some(LimitMechanism::Watcher),
             // Costs one call in the child; the superuser is not bound by it.
             None if wanted.resource == Resource::Processes && !rustix::process::getuid().is_root() => {
                 self.of_processes.user_tasks.get_or_insert(wanted.limit.0);
-                Some(Means::ResourceLimit)
+                Some(LimitMechanism::ResourceLimit)
             }
             None => None,
         };

@@ -2,9 +2,9 @@
 //! control groups keep a limit; where nothing does, it looks at all such sessions again and again, later or sooner as
 //! the nearest limit allows.
 
-use super::bounds::{Bounds, Seat};
-use super::fence::Fence;
-use super::{Amount, Crossed, Limits, Means, Peaks, Resource, Scope, pace};
+use super::bounds::{Bounds, CgroupSeat};
+use super::fence::LimitEnforcer;
+use super::{Amount, Crossed, Limits, LimitMechanism, Peaks, Resource, Scope, pace};
 use crate::session::WeakSession;
 use crate::{Cause, reactor};
 use std::collections::HashMap;
@@ -15,22 +15,22 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use windlass_sys::cgroup::{Ear, Events, Leaf};
+use windlass_sys::cgroup::{EventFd, Events, SessionCgroup};
 use windlass_sys::mark::Mark;
 use windlass_sys::process::Pid;
 use windlass_sys::tree;
-use windlass_sys::usage::{self, Wanted};
+use windlass_sys::usage::{self, UsageFields};
 
 /// The sessions that are watched.
 #[derive(Debug, Default)]
 pub(super) struct Watchlist {
-    watched: Mutex<Watched>,
+    watched: Mutex<WatchList>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Watched {
-    entries: Vec<Entry>,
+struct WatchList {
+    entries: Vec<WatchedSession>,
     /// Somebody watches, for as long as there is an engine: beginning anew for every session would cost more than waiting.
     attended: bool,
     /// The engine starts nothing more: whoever watches goes with the last session.
@@ -39,7 +39,7 @@ struct Watched {
 
 /// One of them.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct WatchedSession {
     pub(super) session: WeakSession,
     pub(super) bounds: Arc<Bounds>,
     pub(super) mark: Mark,
@@ -49,7 +49,7 @@ pub(super) struct Entry {
     pub(super) read_every: Option<Duration>,
 }
 
-impl Entry {
+impl WatchedSession {
     fn is_only_told(&self) -> bool {
         self.sampled.is_empty() && self.read_every.is_none()
     }
@@ -62,7 +62,7 @@ impl Entry {
 
 impl Watchlist {
     /// Whether somebody must begin to watch.
-    pub(super) fn add(&self, entry: Entry) -> bool {
+    pub(super) fn add(&self, entry: WatchedSession) -> bool {
         let mut watched = self.watched();
         let (needs_looks, attended) = (!entry.is_only_told(), watched.attended);
         watched.entries.push(entry);
@@ -96,7 +96,7 @@ impl Watchlist {
     }
 
     /// Everybody who is watched; `None`: nobody is, and nobody will be.
-    fn snapshot(&self) -> Option<Vec<Entry>> {
+    fn snapshot(&self) -> Option<Vec<WatchedSession>> {
         let watched = self.watched();
         (!watched.closing || !watched.entries.is_empty()).then(|| watched.entries.clone())
     }
@@ -105,7 +105,7 @@ impl Watchlist {
         self.watched().entries.retain(|entry| !gone.contains(&entry.mark));
     }
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
+    fn watched(&self) -> MutexGuard<'_, WatchList> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -114,8 +114,8 @@ impl Watchlist {
 const AFTERMATH: u32 = 10;
 
 /// Watches until nobody is left to be watched.
-pub(crate) async fn watch(fence: Arc<Fence>) {
-    let mut ears = Ears::open(&fence);
+pub(crate) async fn watch(fence: Arc<LimitEnforcer>) {
+    let mut ears = LimitEvents::open(&fence);
     let mut stops = JoinSet::new();
     let mut looks_soon = 0_u32;
     // Finding out takes as long as everything else of a look, and a look follows every start.
@@ -146,7 +146,7 @@ enum Woken {
 
 /// Waits until it is time to look again. A start or an end is a reason to do so at once; where there are many, one look in a
 /// while is for all of them.
-async fn wait(fence: &Fence, ears: &mut Ears, mut next: Option<Instant>) -> Woken {
+async fn wait(fence: &LimitEnforcer, ears: &mut LimitEvents, mut next: Option<Instant>) -> Woken {
     let earliest = Instant::now() + pace::FASTEST;
     loop {
         tokio::select! {
@@ -171,12 +171,12 @@ fn far_away() -> Instant {
 
 /// A session that is to be ended, and why.
 struct Doomed {
-    entry: Entry,
+    entry: WatchedSession,
     crossed: Crossed,
 }
 
 /// Ends it by the same path as every stop. A tree that multiplies is made to stand still first.
-async fn end(fence: Arc<Fence>, doomed: Doomed) {
+async fn end(fence: Arc<LimitEnforcer>, doomed: Doomed) {
     let Doomed { entry, crossed } = doomed;
     if crossed.resource == Resource::Processes {
         hold_still(&fence, &entry);
@@ -188,8 +188,8 @@ async fn end(fence: Arc<Fence>, doomed: Doomed) {
     }
 }
 
-fn hold_still(fence: &Fence, entry: &Entry) {
-    if let Seat::Own(leaf, _) = &*entry.bounds.seat()
+fn hold_still(fence: &LimitEnforcer, entry: &WatchedSession) {
+    if let CgroupSeat::Own(leaf, _) = &*entry.bounds.seat()
         && leaf.processes().is_some()
         && leaf.limit_processes(Some(0)).is_ok()
     {
@@ -211,7 +211,7 @@ struct Look {
 }
 
 impl Look {
-    fn at(fence: &Fence, entries: &[Entry], processors: u64) -> Self {
+    fn at(fence: &LimitEnforcer, entries: &[WatchedSession], processors: u64) -> Self {
         let begun = Instant::now();
         let mut look = Self { is_crowded: has_no_room(fence), ..Self::default() };
         let needs_members = look.is_crowded || entries.iter().any(|entry| !entry.sampled.is_empty());
@@ -229,7 +229,7 @@ impl Look {
         look
     }
 
-    fn at_one(&mut self, entry: &Entry, members: &[Pid]) -> Peaks {
+    fn at_one(&mut self, entry: &WatchedSession, members: &[Pid]) -> Peaks {
         let is_over = entry.session.upgrade().is_none_or(|session| session.progress().receipt.is_some());
         if is_over && members.is_empty() {
             self.gone.push(entry.mark);
@@ -243,7 +243,7 @@ impl Look {
         let used = measure(entry, &wanted, members);
         entry.bounds.note(&used);
         let by_looking =
-            || used.iter().find_map(|(resource, used)| entry.bounds.exceeded(resource, used, Means::Watcher));
+            || used.iter().find_map(|(resource, used)| entry.bounds.exceeded(resource, used, LimitMechanism::Watcher));
         if let Some(crossed) = entry.bounds.enforced_by_kernel().or_else(by_looking) {
             self.doom(entry, crossed);
         }
@@ -251,7 +251,7 @@ impl Look {
     }
 
     /// All together: the one that uses most of what ran out has to go.
-    fn at_all(&mut self, fence: &Fence, entries: &[Entry], used: &[Peaks]) {
+    fn at_all(&mut self, fence: &LimitEnforcer, entries: &[WatchedSession], used: &[Peaks]) {
         for (resource, limit) in fence.together.limits.iter() {
             let amounts = used.iter().map(|used| used.of(resource).unwrap_or_default().0);
             let sum = match resource {
@@ -269,7 +269,7 @@ impl Look {
         }
     }
 
-    fn doom(&mut self, entry: &Entry, crossed: Crossed) {
+    fn doom(&mut self, entry: &WatchedSession, crossed: Crossed) {
         if entry.bounds.doom() {
             self.doomed.push(Doomed { entry: entry.clone(), crossed });
         }
@@ -277,25 +277,25 @@ impl Look {
 }
 
 /// Whether the kernel refuses processes because all sessions together have as many as they may.
-fn has_no_room(fence: &Fence) -> bool {
+fn has_no_room(fence: &LimitEnforcer) -> bool {
     let limit = fence.together.limits.of(Resource::Processes);
-    let whole = fence.ground().whole.as_ref().and_then(Leaf::processes);
+    let whole = fence.ground().whole.as_ref().and_then(SessionCgroup::processes);
     whole.zip(limit).is_some_and(|(now, Amount(limit))| now >= limit)
 }
 
 /// What a session uses now of the resources that are looked at.
-fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
+fn measure(entry: &WatchedSession, wanted: &Limits, members: &[Pid]) -> Peaks {
     let mut used = Peaks::default();
     let wants = |resource| wanted.of(resource).is_some();
     if wanted.is_empty() {
         return used;
     }
-    let asked = Wanted { files: wants(Resource::OpenFiles), written: wants(Resource::Disk) };
+    let asked = UsageFields { files: wants(Resource::OpenFiles), written: wants(Resource::Disk) };
     let usage = usage::of(members, asked);
     let seat = entry.bounds.seat();
     let own = match &*seat {
-        Seat::Own(leaf, _) => Some(leaf),
-        Seat::None | Seat::Common(..) => None,
+        CgroupSeat::Own(leaf, _) => Some(leaf),
+        CgroupSeat::None | CgroupSeat::Common(..) => None,
     };
     let memory = || memory(entry, members, usage.resident);
     let printed = || entry.session.upgrade().map_or(0, |session| session.journal().end().get());
@@ -304,7 +304,7 @@ fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
         let amount = match resource {
             Resource::Memory => Amount(memory()),
             Resource::Processes => Amount(usage.tasks),
-            Resource::CpuTime => own.and_then(Leaf::cpu).unwrap_or(usage.cpu).into(),
+            Resource::CpuTime => own.and_then(SessionCgroup::cpu).unwrap_or(usage.cpu).into(),
             Resource::OpenFiles => Amount(usage.files),
             Resource::Disk => Amount(usage.written),
             Resource::Output => Amount(printed()),
@@ -317,7 +317,7 @@ fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
 
 /// Memory that several share is counted for each of them, which is cheap; only if that is too much, or much of it need not be
 /// mapped, it is counted well. A little is never mapped: scripts lie in such files.
-fn memory(entry: &Entry, members: &[Pid], resident: u64) -> u64 {
+fn memory(entry: &WatchedSession, members: &[Pid], resident: u64) -> u64 {
     let Some(Amount(limit)) = entry.sampled.of(Resource::Memory) else { return resident };
     let is_unsure =
         resident > limit && members.len() > 1 || usage::held_in_memory(members) > limit / UNMAPPED_PART;
@@ -328,13 +328,13 @@ fn memory(entry: &Entry, members: &[Pid], resident: u64) -> u64 {
 const UNMAPPED_PART: u64 = 16;
 
 /// The kernel's announcements, as far as there are any.
-struct Ears {
-    ears: Vec<AsyncFd<Ear>>,
-    fence: Arc<Fence>,
+struct LimitEvents {
+    ears: Vec<AsyncFd<EventFd>>,
+    fence: Arc<LimitEnforcer>,
 }
 
-impl Ears {
-    fn open(fence: &Arc<Fence>) -> Self {
+impl LimitEvents {
+    fn open(fence: &Arc<LimitEnforcer>) -> Self {
         let events = fence.ground().events.as_ref();
         let ears = events.map(Events::ears).into_iter().flatten();
         // One that cannot be waited for is not: then only looking helps, and the receipt's verdict.

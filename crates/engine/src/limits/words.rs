@@ -1,6 +1,6 @@
 //! The words of limits: names that are typed and stored, amounts as people read them. Pure.
 
-use super::{Amount, Crossed, Means, Resource, Scope};
+use super::{Amount, Crossed, LimitMechanism, Resource, Scope};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Scope {
     }
 }
 
-impl Means {
+impl LimitMechanism {
     /// One word, as it is stored.
     pub fn name(self) -> &'static str {
         match self {
@@ -145,7 +145,7 @@ mod tests {
     fn what_was_crossed_is_one_short_phrase() {
         let check = |resource, scope, limit, peak, expected: &str| {
             let (limit, peak) = (Amount(limit), Amount(peak));
-            let crossed = Crossed { resource, scope, limit, peak, means: Means::Watcher };
+            let crossed = Crossed { resource, scope, limit, peak, means: LimitMechanism::Watcher };
             assert_eq!(crossed.to_string(), expected);
         };
         let (session, runtime) = (Scope::Session, Scope::Runtime);
@@ -181,7 +181,7 @@ mod tests {
         }
         assert!("ram".parse::<Resource>().is_err_and(|error| error.to_string().contains("`ram`")));
         assert_eq!(Scope::from_name("runtime"), Some(Scope::Runtime));
-        assert_eq!(Means::from_name("rlimit"), Some(Means::ResourceLimit));
-        assert_eq!(Means::from_name(""), None);
+        assert_eq!(LimitMechanism::from_name("rlimit"), Some(LimitMechanism::ResourceLimit));
+        assert_eq!(LimitMechanism::from_name(""), None);
     }
 }

@@ -2,11 +2,11 @@
 //! everything printed so far has been read.
 
 use super::state::State;
-use super::task::Task;
+use super::task::SessionTask;
 use crate::wait::InputWanted;
 use rustix::fd::AsFd;
 use std::time::Duration;
-use windlass_sys::evidence::{self, Doubt, InputKind, Reading};
+use windlass_sys::evidence::{self, Doubt, InputKind, InputState};
 
 /// What a session is doing about its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Attention {
     }
 }
 
-impl Task {
+impl SessionTask {
     /// Looks, having read what there is to read.
     pub(crate) fn look(&mut self) -> Attention {
         if self.state() != State::Running || !self.has_read_everything() || self.input.progress().queued() > 0
@@ -41,25 +41,25 @@ impl Task {
         }
         let reading = self.reading();
         // Output printed just before the program began to wait must be readable before the wait is reported.
-        if reading == Reading::Busy || !self.has_read_everything() {
+        if reading == InputState::Busy || !self.has_read_everything() {
             return Attention::Busy;
         }
         match reading {
-            Reading::Busy => Attention::Busy,
-            Reading::Waiting { .. } => Attention::Waiting(self.input_kind()),
-            Reading::Probably { doubt, .. } => Attention::Probably(self.input_kind(), doubt),
-            Reading::Unknown { .. } => Attention::Probably(self.input_kind(), Doubt::Hidden),
-            Reading::Undecided { again, .. } => Attention::Undecided(again),
+            InputState::Busy => Attention::Busy,
+            InputState::Waiting { .. } => Attention::Waiting(self.input_kind()),
+            InputState::Probably { doubt, .. } => Attention::Probably(self.input_kind(), doubt),
+            InputState::Unknown { .. } => Attention::Probably(self.input_kind(), Doubt::Hidden),
+            InputState::Undecided { again, .. } => Attention::Undecided(again),
         }
     }
 
-    fn reading(&mut self) -> Reading {
+    fn reading(&mut self) -> InputState {
         let (root, watch) = (self.shared.facts.root, &mut self.life.watch);
         watch.note_output(self.shared.journal.end().get());
         match (self.outputs.master(), self.input.pipe_end()) {
             (Some(master), _) => watch.terminal(master.as_fd(), root),
             (None, Some(stdin)) => watch.pipe(stdin.as_fd(), root),
-            (None, None) => Reading::Busy,
+            (None, None) => InputState::Busy,
         }
     }
 

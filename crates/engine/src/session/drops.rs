@@ -18,7 +18,7 @@ const ENOUGH: Duration = Duration::from_millis(250);
 
 /// What is known of the drops that a source gave lately.
 #[derive(Debug)]
-pub(super) struct Drops {
+pub(super) struct ReadCoalescer {
     /// When the spell began.
     since: Instant,
     count: u32,
@@ -28,7 +28,7 @@ pub(super) struct Drops {
     not_before: Instant,
 }
 
-impl Drops {
+impl ReadCoalescer {
     pub(super) fn new(now: Instant) -> Self {
         Self { since: now, count: 0, bytes: 0, dry_pauses: 0, not_before: now }
     }
@@ -92,7 +92,7 @@ mod tests {
     /// Whether the last of so many drops, this far apart, makes it a spate.
     fn last_of(count: u32, apart: Duration, bytes: usize) -> bool {
         let begun = Instant::now();
-        let mut drops = Drops::new(begun);
+        let mut drops = ReadCoalescer::new(begun);
         (1..=count).for_each(|n| drops.add(begun + apart * n, bytes));
         drops.are_a_spate(begun + apart * count) && drops.fit_into(ROOM, begun + apart * count)
     }
@@ -112,7 +112,7 @@ mod tests {
         assert!(last_of(MANY, apart, fits));
         assert!(!last_of(MANY, apart, fits + 1));
         let begun = Instant::now();
-        let mut drops = Drops::new(begun);
+        let mut drops = ReadCoalescer::new(begun);
         assert!(drops.go_on_gathering(begun, ROOM / 2, ROOM));
         assert!(!drops.go_on_gathering(begun, ROOM / 2 + 2, ROOM));
         drops.forget(begun);
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn drops_before_somebody_wrote_do_not_count() {
         let (begun, apart) = (Instant::now(), Duration::from_micros(20));
-        let mut drops = Drops::new(begun);
+        let mut drops = ReadCoalescer::new(begun);
         (1..=MANY).for_each(|n| drops.add(begun + apart * n, 80));
         assert!(drops.are_a_spate(begun + apart * MANY));
         drops.forget(begun + apart * MANY);
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_spate_is_over_when_nothing_comes_for_a_while() {
         let now = Instant::now();
-        let mut drops = Drops::new(now);
+        let mut drops = ReadCoalescer::new(now);
         for _ in 1..DRY {
             assert!(drops.go_on_gathering(now, 0, ROOM));
         }

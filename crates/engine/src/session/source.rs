@@ -4,7 +4,7 @@
 //! reactor that watches would wake another thread for every few kilobytes, to be told what is known already. Drops that
 //! come in a spate are left to gather for a moment, and read together.
 
-use super::drops::{Drops, PAUSE};
+use super::drops::{ReadCoalescer, PAUSE};
 use crate::{Stream, reactor};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -28,7 +28,7 @@ pub(crate) struct Source {
     stream: Stream,
     /// The reactor has seen the other end go away. It does not take that back, even if a terminal is opened again.
     hung_up: bool,
-    drops: Drops,
+    drops: ReadCoalescer,
     /// What the kernel holds of it before whoever prints has to wait.
     holds: usize,
     /// Held by a pipe that was made roomy, and by a terminal whose drops gather.
@@ -88,7 +88,7 @@ impl Source {
     /// Our end of one of these streams, which the reactor watches from now on.
     pub(crate) fn watched(fd: OwnedFd, stream: Stream) -> Result<Self, Errno> {
         let watched = reactor::watch(Arc::new(fd), Interest::READABLE).map_err(|(_, errno)| errno)?;
-        let drops = Drops::new(Instant::now());
+        let drops = ReadCoalescer::new(Instant::now());
         let holds = if stream == Stream::Terminal { TERMINAL_HOLDS } else { PIPE_HOLDS };
         Ok(Self { watch: Watch::On(watched), stream, hung_up: false, drops, holds, roomy: None })
     }

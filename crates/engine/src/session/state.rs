@@ -10,7 +10,7 @@ pub(crate) enum State {
     /// The root runs and nobody has asked for its end.
     Running,
     /// The tree is being ended.
-    Stopping { cause: Cause, root: Root, ladder: Ladder },
+    Stopping { cause: Cause, root: Root, ladder: KillProgress },
     /// The root is gone; its last output is being read.
     Draining { cause: Cause },
     /// The receipt is written. What the root left running may still print, or be ended later.
@@ -26,7 +26,7 @@ pub(crate) enum Root {
 
 /// Whether TERM, grace, KILL and sweep are still under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ladder {
+pub(crate) enum KillProgress {
     Climbing,
     Done,
 }
@@ -46,7 +46,7 @@ pub(crate) enum Happening {
 
 /// What the session's task has to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum NextAction {
     Nothing,
     /// Start climbing the ladder.
     EndTree,
@@ -58,30 +58,30 @@ pub(crate) enum Order {
 
 impl State {
     /// The next state, and the order that comes with it.
-    pub(crate) fn after(self, happening: Happening) -> (Self, Order) {
+    pub(crate) fn after(self, happening: Happening) -> (Self, NextAction) {
         use Happening::{LadderDone, OutputOver, RootExited, StopAsked};
         match (self, happening) {
-            (Self::Running, RootExited) => (Self::Draining { cause: Cause::Itself }, Order::Drain),
-            (Self::Running, StopAsked(cause)) => (stopping(cause, Root::Alive), Order::EndTree),
-            (Self::Stopping { cause, ladder: Ladder::Done, .. }, RootExited)
+            (Self::Running, RootExited) => (Self::Draining { cause: Cause::Itself }, NextAction::Drain),
+            (Self::Running, StopAsked(cause)) => (stopping(cause, Root::Alive), NextAction::EndTree),
+            (Self::Stopping { cause, ladder: KillProgress::Done, .. }, RootExited)
             | (Self::Stopping { cause, root: Root::Gone, .. }, LadderDone) => {
-                (Self::Draining { cause }, Order::Drain)
+                (Self::Draining { cause }, NextAction::Drain)
             }
             (Self::Stopping { cause, ladder, .. }, RootExited) => {
-                (Self::Stopping { cause, root: Root::Gone, ladder }, Order::Nothing)
+                (Self::Stopping { cause, root: Root::Gone, ladder }, NextAction::Nothing)
             }
             (Self::Stopping { cause, root, .. }, LadderDone) => {
-                (Self::Stopping { cause, root, ladder: Ladder::Done }, Order::Nothing)
+                (Self::Stopping { cause, root, ladder: KillProgress::Done }, NextAction::Nothing)
             }
             // A ladder that ended without success may be climbed again.
-            (Self::Stopping { cause, root, ladder: Ladder::Done }, StopAsked(_)) => {
-                (stopping(cause, root), Order::EndTree)
+            (Self::Stopping { cause, root, ladder: KillProgress::Done }, StopAsked(_)) => {
+                (stopping(cause, root), NextAction::EndTree)
             }
             // The root ended by itself and keeps that cause; what it left behind is what is being stopped.
-            (Self::Draining { cause }, StopAsked(_)) => (stopping(cause, Root::Gone), Order::EndTree),
-            (Self::Draining { cause }, OutputOver) => (Self::Over, Order::Publish(cause)),
-            (Self::Over, StopAsked(_)) => (Self::Over, Order::EndTree),
-            (state, _) => (state, Order::Nothing),
+            (Self::Draining { cause }, StopAsked(_)) => (stopping(cause, Root::Gone), NextAction::EndTree),
+            (Self::Draining { cause }, OutputOver) => (Self::Over, NextAction::Publish(cause)),
+            (Self::Over, StopAsked(_)) => (Self::Over, NextAction::EndTree),
+            (state, _) => (state, NextAction::Nothing),
         }
     }
 
@@ -97,19 +97,19 @@ impl State {
 }
 
 fn stopping(cause: Cause, root: Root) -> State {
-    State::Stopping { cause, root, ladder: Ladder::Climbing }
+    State::Stopping { cause, root, ladder: KillProgress::Climbing }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Happening, Ladder, Order, Root, State};
+    use super::{Happening, KillProgress, NextAction, Root, State};
     use crate::Cause;
     use Happening::{LadderDone, OutputOver, RootExited, StopAsked};
 
     const STOP: Happening = StopAsked(Cause::Stopped);
     const EVERY_HAPPENING: [Happening; 4] = [RootExited, STOP, LadderDone, OutputOver];
 
-    fn at(root: Root, ladder: Ladder) -> State {
+    fn at(root: Root, ladder: KillProgress) -> State {
         State::Stopping { cause: Cause::Stopped, root, ladder }
     }
 
@@ -119,30 +119,30 @@ mod tests {
 
     #[test]
     fn every_pair_of_state_and_happening_has_its_row() {
-        use Ladder::{Climbing, Done};
+        use KillProgress::{Climbing, Done};
         use Root::{Alive, Gone};
         let table = [
-            (State::Running, RootExited, draining(Cause::Itself), Order::Drain),
-            (State::Running, STOP, at(Alive, Climbing), Order::EndTree),
-            (State::Running, LadderDone, State::Running, Order::Nothing),
-            (State::Running, OutputOver, State::Running, Order::Nothing),
-            (at(Alive, Climbing), RootExited, at(Gone, Climbing), Order::Nothing),
-            (at(Alive, Climbing), STOP, at(Alive, Climbing), Order::Nothing),
-            (at(Alive, Climbing), LadderDone, at(Alive, Done), Order::Nothing),
-            (at(Alive, Climbing), OutputOver, at(Alive, Climbing), Order::Nothing),
-            (at(Gone, Climbing), LadderDone, draining(Cause::Stopped), Order::Drain),
-            (at(Gone, Climbing), OutputOver, at(Gone, Climbing), Order::Nothing),
-            (at(Alive, Done), RootExited, draining(Cause::Stopped), Order::Drain),
-            (at(Alive, Done), STOP, at(Alive, Climbing), Order::EndTree),
+            (State::Running, RootExited, draining(Cause::Itself), NextAction::Drain),
+            (State::Running, STOP, at(Alive, Climbing), NextAction::EndTree),
+            (State::Running, LadderDone, State::Running, NextAction::Nothing),
+            (State::Running, OutputOver, State::Running, NextAction::Nothing),
+            (at(Alive, Climbing), RootExited, at(Gone, Climbing), NextAction::Nothing),
+            (at(Alive, Climbing), STOP, at(Alive, Climbing), NextAction::Nothing),
+            (at(Alive, Climbing), LadderDone, at(Alive, Done), NextAction::Nothing),
+            (at(Alive, Climbing), OutputOver, at(Alive, Climbing), NextAction::Nothing),
+            (at(Gone, Climbing), LadderDone, draining(Cause::Stopped), NextAction::Drain),
+            (at(Gone, Climbing), OutputOver, at(Gone, Climbing), NextAction::Nothing),
+            (at(Alive, Done), RootExited, draining(Cause::Stopped), NextAction::Drain),
+            (at(Alive, Done), STOP, at(Alive, Climbing), NextAction::EndTree),
             (
                 draining(Cause::Itself),
                 STOP,
                 State::Stopping { cause: Cause::Itself, root: Gone, ladder: Climbing },
-                Order::EndTree,
+                NextAction::EndTree,
             ),
-            (draining(Cause::Itself), OutputOver, State::Over, Order::Publish(Cause::Itself)),
-            (State::Over, STOP, State::Over, Order::EndTree),
-            (State::Over, OutputOver, State::Over, Order::Nothing),
+            (draining(Cause::Itself), OutputOver, State::Over, NextAction::Publish(Cause::Itself)),
+            (State::Over, STOP, State::Over, NextAction::EndTree),
+            (State::Over, OutputOver, State::Over, NextAction::Nothing),
         ];
         for (state, happening, next, order) in table {
             assert_eq!(state.after(happening), (next, order), "{state:?} after {happening:?}");
@@ -158,7 +158,7 @@ mod tests {
             for happening in happenings {
                 exited |= happening == RootExited;
                 let (next, order) = state.after(happening);
-                if let Order::Publish(_) = order {
+                if let NextAction::Publish(_) = order {
                     assert!(exited);
                     published += 1;
                 }

@@ -5,8 +5,8 @@ use super::Shared;
 use super::attention::Attention;
 use super::input::{EndReply, Input, InputError, LastLine};
 use super::output::{Outputs, ReadOutcome};
-use super::state::{Happening, Order, State};
-use super::terminate::{self, Prey, TreeEnd, Whose, end_tree};
+use super::state::{Happening, NextAction, State};
+use super::terminate::{self, KillTarget, TreeEnd, TargetScope, end_tree};
 use crate::deadline::after;
 use crate::progress::Progress;
 use crate::{Account, Cause, Exit, Lifetime, Pace, PeakMemory, ProcessLine, Receipt};
@@ -54,18 +54,18 @@ impl Default for Drain {
 }
 
 /// A running session.
-pub(crate) struct Task {
+pub(crate) struct SessionTask {
     pub(crate) shared: Arc<Shared>,
     pub(crate) root: AsyncFd<Arc<Process>>,
     pub(crate) outputs: Outputs,
     pub(crate) input: Input,
     pub(crate) requests: mpsc::Receiver<Request>,
-    pub(crate) life: Life,
+    pub(crate) life: TaskState,
 }
 
 /// The part of a task that changes as the session goes through its states.
 #[derive(Default)]
-pub(crate) struct Life {
+pub(crate) struct TaskState {
     state: Option<State>,
     exit: Option<(Ended, Instant)>,
     ladder: Option<Pin<Box<dyn Future<Output = TreeEnd> + Send>>>,
@@ -83,7 +83,7 @@ pub(crate) struct Life {
 }
 
 /// What woke the task.
-enum Event {
+enum TaskEvent {
     Asked(Request),
     Unheld,
     RootExited,
@@ -93,7 +93,7 @@ enum Event {
     Readable(usize),
 }
 
-impl Task {
+impl SessionTask {
     /// Runs until nothing can happen any more.
     pub(crate) async fn run(mut self) {
         self.set_timer(self.shared.timeout.map(|timeout| after(self.shared.started, timeout)));
@@ -101,48 +101,48 @@ impl Task {
         self.report_input();
         while !self.is_finished() {
             match poll_fn(|cx| self.poll_event(cx)).await {
-                Event::Asked(request) => self.answer(request),
-                Event::Unheld => self.unheld(),
-                Event::RootExited => self.root_exited(),
-                Event::LadderDone(end) => self.ladder_done(end),
-                Event::TimeUp => self.time_up(),
-                Event::Writable => self.write(),
-                Event::Readable(source) => self.read(source),
+                TaskEvent::Asked(request) => self.answer(request),
+                TaskEvent::Unheld => self.unheld(),
+                TaskEvent::RootExited => self.root_exited(),
+                TaskEvent::LadderDone(end) => self.ladder_done(end),
+                TaskEvent::TimeUp => self.time_up(),
+                TaskEvent::Writable => self.write(),
+                TaskEvent::Readable(source) => self.read(source),
             }
         }
         self.close();
     }
 
     /// Control comes first, so that a flood of output cannot hold it up; then death, then input, then output.
-    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<TaskEvent> {
         if !self.life.deaf
             && let Poll::Ready(request) = self.requests.poll_recv(cx)
         {
-            return Poll::Ready(request.map_or(Event::Unheld, Event::Asked));
+            return Poll::Ready(request.map_or(TaskEvent::Unheld, TaskEvent::Asked));
         }
         if self.life.exit.is_none() && self.root.poll_read_ready(cx).is_ready() {
-            return Poll::Ready(Event::RootExited);
+            return Poll::Ready(TaskEvent::RootExited);
         }
         if let Some(ladder) = &mut self.life.ladder
             && let Poll::Ready(end) = ladder.as_mut().poll(cx)
         {
-            return Poll::Ready(Event::LadderDone(end));
+            return Poll::Ready(TaskEvent::LadderDone(end));
         }
         if let Some(timer) = &mut self.life.timer
             && timer.as_mut().poll(cx).is_ready()
         {
-            return Poll::Ready(Event::TimeUp);
+            return Poll::Ready(TaskEvent::TimeUp);
         }
         if let Some(fd) = self.input.pending()
             && fd.poll_write_ready(cx).is_ready()
         {
-            return Poll::Ready(Event::Writable);
+            return Poll::Ready(TaskEvent::Writable);
         }
         if self.is_ahead() {
             // A confirmation is a request, and requests wake this task.
             return Poll::Pending;
         }
-        self.outputs.poll_readable(cx).map(Event::Readable)
+        self.outputs.poll_readable(cx).map(TaskEvent::Readable)
     }
 
     /// Whether the command has to wait for the reader whose pace it keeps.
@@ -341,10 +341,10 @@ impl Task {
             self.shared.send_life(|progress| progress.phase = next.phase());
         }
         match order {
-            Order::Nothing => {}
-            Order::EndTree => self.end_tree(),
-            Order::Drain => self.start_draining(),
-            Order::Publish(cause) => self.publish(cause),
+            NextAction::Nothing => {}
+            NextAction::EndTree => self.end_tree(),
+            NextAction::Drain => self.start_draining(),
+            NextAction::Publish(cause) => self.publish(cause),
         }
     }
 
@@ -469,7 +469,7 @@ impl Task {
 
     fn left_running(&self) -> Vec<ProcessLine> {
         let prey = self.shared.prey();
-        let Prey { whose: Whose::Session { mark, root, .. }, .. } = prey else {
+        let KillTarget { whose: TargetScope::Session { mark, root, .. }, .. } = prey else {
             return Vec::new();
         };
         let living_root = self.life.exit.is_none().then_some(root);

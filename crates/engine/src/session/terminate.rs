@@ -4,7 +4,7 @@ use super::state::State;
 use crate::confined::Watchers;
 use crate::deadline::after;
 use crate::orphans::Orphans;
-use crate::spare::Spare;
+use crate::spare::SpareDescriptors;
 use crate::{Cause, ProcessLine, reactor};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashSet};
@@ -13,27 +13,27 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::time::{Instant, timeout_at};
 use windlass_sys::descent::Descent;
-use windlass_sys::mark::{Brand, Fate, Mark};
+use windlass_sys::mark::{RuntimeTag, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;
 
 /// The times of the ladder.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct KillDelays {
     /// Between TERM and KILL.
     pub grace: Duration,
     /// Between KILL and giving up on what is still there.
     pub after_kill: Duration,
 }
 
-impl Default for Patience {
+impl Default for KillDelays {
     fn default() -> Self {
         Self { grace: Duration::from_secs(2), after_kill: Duration::from_millis(500) }
     }
 }
 
-impl Patience {
+impl KillDelays {
     /// What crossed a limit that nothing but our looking keeps would grow while it is asked.
     pub(super) fn with(self, state: State) -> Self {
         match state {
@@ -47,10 +47,10 @@ impl Patience {
 
 /// Whose processes, and how to ask them.
 #[derive(Clone, Debug)]
-pub(crate) struct Prey {
-    pub(crate) brand: Brand,
-    pub(crate) whose: Whose,
-    pub(crate) spare: Arc<Spare>,
+pub(crate) struct KillTarget {
+    pub(crate) brand: RuntimeTag,
+    pub(crate) whose: TargetScope,
+    pub(crate) spare: Arc<SpareDescriptors>,
     pub(crate) orphans: Arc<Orphans>,
     /// Interactive shells ignore TERM, but end when their terminal hangs up.
     pub(crate) on_terminal: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Prey {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Whose {
+pub(crate) enum TargetScope {
     /// One session's. The hold on its root is gone once the root has been collected.
     Session { mark: Mark, root: Pid, held: Option<Arc<Process>> },
     /// What one session's root left in its process group. The group keeps its number as long as somebody is in it.
@@ -87,10 +87,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const FIRST_REMINDER: Duration = Duration::from_millis(50);
 
 /// Ends the tree and says what it took.
-pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
+pub(crate) async fn end_tree(prey: KillTarget, patience: KillDelays) -> TreeEnd {
     let mut seen = Seen::default();
     let grace_over = later(patience.grace);
-    let (mut blow, mut pause) = (Blow::Ask, FIRST_REMINDER);
+    let (mut blow, mut pause) = (SignalPhase::Ask, FIRST_REMINDER);
     // A tree that forks as fast as it dies is not waited for beyond the grace.
     while Instant::now() < grace_over {
         let sight = prey.strike(&mut seen, blow);
@@ -99,12 +99,12 @@ pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
         }
         let reminder = if prey.on_terminal { later(pause).min(grace_over) } else { grace_over };
         if !sight.gone_by(reminder).await {
-            (blow, pause) = (Blow::Remind, pause * 4);
+            (blow, pause) = (SignalPhase::Remind, pause * 4);
         }
     }
     let give_up = later(patience.after_kill);
     loop {
-        let sight = prey.strike(&mut seen, Blow::Kill);
+        let sight = prey.strike(&mut seen, SignalPhase::Kill);
         if sight.is_clear() {
             return ended(seen);
         }
@@ -129,14 +129,14 @@ struct Seen {
 
 /// What members get.
 #[derive(Clone, Copy)]
-enum Blow {
+enum SignalPhase {
     Ask,
     /// Those who were asked before hear of the hangup again, and of nothing else: a second TERM means haste to some.
     Remind,
     Kill,
 }
 
-impl Blow {
+impl SignalPhase {
     /// What somebody gets who was not there before.
     fn first(self) -> Self {
         match self {
@@ -148,13 +148,13 @@ impl Blow {
 
 /// What was found alive.
 #[derive(Default)]
-struct Sight {
+struct Survivors {
     members: Vec<Process>,
     /// There may be more: something could not be looked at, for want of descriptors.
     partial: bool,
 }
 
-impl Sight {
+impl Survivors {
     fn is_clear(&self) -> bool {
         self.members.is_empty() && !self.partial
     }
@@ -187,19 +187,19 @@ impl Sight {
     }
 }
 
-impl Prey {
+impl KillTarget {
     /// Signals every living member as it is found, and returns them all.
-    fn strike(&self, seen: &mut Seen, blow: Blow) -> Sight {
+    fn strike(&self, seen: &mut Seen, blow: SignalPhase) -> Survivors {
         // The dead stand in the way of every look, and those of a tree that forks as fast as it dies use up all numbers.
         self.orphans.collect_dead();
         let sight = self.strike_once(seen, blow);
         if sight.partial { self.spare.lend(|| self.strike_once(seen, blow)) } else { sight }
     }
 
-    fn strike_once(&self, seen: &mut Seen, blow: Blow) -> Sight {
-        let mut sight = Sight::default();
+    fn strike_once(&self, seen: &mut Seen, blow: SignalPhase) -> Survivors {
+        let mut sight = Survivors::default();
         match &self.whose {
-            Whose::Session { mark, root, held } => {
+            TargetScope::Session { mark, root, held } => {
                 let living_root = held.as_ref().filter(|root| root.is_alive());
                 let alone = self.is_alone(*mark, *root, living_root.is_some());
                 // By the hold its session has on it: this works even when nothing else can be opened.
@@ -214,22 +214,22 @@ impl Prey {
                     self.strike_unmarked(seen, blow, &mut sight);
                 }
             }
-            Whose::Group { mark, .. } => {
+            TargetScope::Group { mark, .. } => {
                 if self.has_strays(*mark, None) {
                     self.strike_marked(seen, blow, &mut sight);
                 }
             }
-            Whose::Runtime => self.strike_all(seen, blow, &mut sight),
+            TargetScope::Runtime => self.strike_all(seen, blow, &mut sight),
         }
         sight
     }
 
     /// A walk that found nobody proves nothing: somebody who goes from number to number may have been passed by. Goes on
     /// until somebody is found, or nobody is left.
-    fn strike_all(&self, seen: &mut Seen, blow: Blow, sight: &mut Sight) {
+    fn strike_all(&self, seen: &mut Seen, blow: SignalPhase, sight: &mut Survivors) {
         const MOST_WALKS: usize = 8;
         for _ in 0..MOST_WALKS {
-            if let Blow::Kill = blow {
+            if let SignalPhase::Kill = blow {
                 self.kill_orphans(seen);
             }
             self.strike_marked(seen, blow, sight);
@@ -253,7 +253,7 @@ impl Prey {
                 // Who was killed already may take its time to die.
                 found |= struck.insert(orphan.pid());
                 let name = process::command_line(orphan.pid());
-                self.signal(&orphan, Blow::Kill);
+                self.signal(&orphan, SignalPhase::Kill);
                 if !self.watchers.contains(orphan.pid()) && !self.is_held_root(orphan.pid()) {
                     let command = || name.unwrap_or_else(|| "?".into());
                     seen.commands.entry(orphan.pid()).or_insert_with(command);
@@ -269,13 +269,13 @@ impl Prey {
     /// Whether somebody hangs on us or on a watcher who is meant. Who hangs on somebody else has somebody above who does.
     fn is_anybody_left(&self) -> bool {
         match &self.whose {
-            Whose::Session { mark, root, .. } => !self.is_alone(*mark, *root, false),
-            Whose::Group { .. } => false,
-            Whose::Runtime => self.orphans.are_there(|mark| self.wants(mark), &[]),
+            TargetScope::Session { mark, root, .. } => !self.is_alone(*mark, *root, false),
+            TargetScope::Group { .. } => false,
+            TargetScope::Runtime => self.orphans.are_there(|mark| self.wants(mark), &[]),
         }
     }
 
-    fn strike_marked(&self, seen: &mut Seen, blow: Blow, sight: &mut Sight) {
+    fn strike_marked(&self, seen: &mut Seen, blow: SignalPhase, sight: &mut Survivors) {
         for found in tree::living(&*self.orphans, |mark| self.wants(mark)) {
             if let Ok(member) = &found {
                 if self.is_held_root(member.pid()) || self.is_elsewhere(member.pid()) {
@@ -295,12 +295,12 @@ impl Prey {
     /// A runtime inside a session marks its own sessions. Where this runtime runs inside of another one, that overwrites its
     /// mark, and only their parents tell whose they are; they must be found before those are signalled.
     fn follow(&self, member: &Process, seen: &mut Seen) {
-        if self.brand.is_nested() && !matches!(self.whose, Whose::Group { .. }) {
+        if self.brand.is_nested() && !matches!(self.whose, TargetScope::Group { .. }) {
             seen.descent.follow(member, self.brand);
         }
     }
 
-    fn strike_unmarked(&self, seen: &mut Seen, blow: Blow, sight: &mut Sight) {
+    fn strike_unmarked(&self, seen: &mut Seen, blow: SignalPhase, sight: &mut Survivors) {
         let Seen { commands, descent } = seen;
         for member in descent.living(self.brand) {
             let blow = if commands.contains_key(&member.pid()) { blow } else { blow.first() };
@@ -312,8 +312,8 @@ impl Prey {
 
     fn wants(&self, found: Mark) -> bool {
         match &self.whose {
-            Whose::Session { mark, .. } | Whose::Group { mark, .. } => found == *mark,
-            Whose::Runtime => found.fate() == Fate::WithRuntime,
+            TargetScope::Session { mark, .. } | TargetScope::Group { mark, .. } => found == *mark,
+            TargetScope::Runtime => found.fate() == Fate::WithRuntime,
         }
     }
 
@@ -337,16 +337,16 @@ impl Prey {
 
     /// Whether it has left the group that is meant.
     fn is_elsewhere(&self, pid: Pid) -> bool {
-        matches!(&self.whose, Whose::Group { group, .. } if process::group_of(pid) != Some(*group))
+        matches!(&self.whose, TargetScope::Group { group, .. } if process::group_of(pid) != Some(*group))
     }
 
-    fn signal(&self, member: &Process, blow: Blow) {
+    fn signal(&self, member: &Process, blow: SignalPhase) {
         let signals: &[Signal] = match blow {
-            Blow::Kill => &[Signal::KILL],
-            Blow::Remind => &[Signal::HUP, Signal::CONT],
-            Blow::Ask if self.on_terminal => &[Signal::TERM, Signal::HUP, Signal::CONT],
+            SignalPhase::Kill => &[Signal::KILL],
+            SignalPhase::Remind => &[Signal::HUP, Signal::CONT],
+            SignalPhase::Ask if self.on_terminal => &[Signal::TERM, Signal::HUP, Signal::CONT],
             // A stopped process takes the request once it is continued.
-            Blow::Ask => &[Signal::TERM, Signal::CONT],
+            SignalPhase::Ask => &[Signal::TERM, Signal::CONT],
         };
         for signal in signals {
             // One that is gone by now needs none, and one that is not ours to signal is named in the end.
@@ -357,7 +357,7 @@ impl Prey {
     /// Whether it is the root and has been dealt with by the hold on it. The number of a dead root may be another's.
     fn is_held_root(&self, pid: Pid) -> bool {
         let is_it = |held: &Arc<Process>| held.pid() == pid && held.is_alive();
-        matches!(&self.whose, Whose::Session { held, .. } if held.as_ref().is_some_and(is_it))
+        matches!(&self.whose, TargetScope::Session { held, .. } if held.as_ref().is_some_and(is_it))
     }
 }
 
@@ -369,7 +369,7 @@ fn ended(seen: Seen) -> TreeEnd {
     TreeEnd { ended: seen.commands.into_iter().map(line).collect(), remaining: Vec::new() }
 }
 
-fn given_up(Seen { commands: mut seen, .. }: Seen, sight: &Sight) -> TreeEnd {
+fn given_up(Seen { commands: mut seen, .. }: Seen, sight: &Survivors) -> TreeEnd {
     // On a busy machine one that was killed may have died only since it was looked at.
     let members: Vec<&Process> = sight.members.iter().filter(|member| member.is_alive()).collect();
     let mut remaining: Vec<_> = members.iter().filter_map(|member| describe(member.pid())).collect();

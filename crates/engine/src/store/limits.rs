@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Amount, Crossed, Enforced, Limits, Means, Peaks, Resource, Scope};
+use crate::{Amount, Crossed, Enforced, Limits, LimitMechanism, Peaks, Resource, Scope};
 
 const WALL: &str = "wall";
 
@@ -43,7 +43,7 @@ pub(super) fn enforced_text(enforced: &Enforced) -> String {
 pub(super) fn enforced_from(text: &str) -> Option<Enforced> {
     let mut words = text.split(' ');
     let (resource, scope, limit) = first_words(&mut words)?;
-    Some(Enforced { resource, scope, limit, means: Means::from_name(words.next()?)? })
+    Some(Enforced { resource, scope, limit, means: LimitMechanism::from_name(words.next()?)? })
 }
 
 /// `memory session 536870912 536870913 cgroup-v1`: the limit, then the peak.
@@ -56,7 +56,7 @@ pub(super) fn crossed_from(text: &str) -> Option<Crossed> {
     let mut words = text.split(' ');
     let (resource, scope, limit) = first_words(&mut words)?;
     let peak = Amount(words.next()?.parse().ok()?);
-    Some(Crossed { resource, scope, limit, peak, means: Means::from_name(words.next()?)? })
+    Some(Crossed { resource, scope, limit, peak, means: LimitMechanism::from_name(words.next()?)? })
 }
 
 fn first_words<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(Resource, Scope, Amount)> {

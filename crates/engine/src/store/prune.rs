@@ -128,8 +128,8 @@ impl Store {
     }
 
     /// Reads the records among these files, and groups the other files by session.
-    fn shelf(&self, files: Vec<OwnFile>) -> Shelf {
-        let mut shelf = Shelf::default();
+    fn shelf(&self, files: Vec<OwnFile>) -> DirectoryContents {
+        let mut shelf = DirectoryContents::default();
         for file in files {
             match file {
                 OwnFile::Record(first) => {
@@ -140,7 +140,7 @@ impl Store {
                         Err(_) => Contents::Unreadable,
                     };
                     let holding = Holding::of(file, &self.root);
-                    shelf.ledgers.insert(first, Shelved { contents, holding });
+                    shelf.ledgers.insert(first, StoredSession { contents, holding });
                 }
                 OwnFile::Segment(_) | OwnFile::StopRequest(_) => {
                     shelf.segments.entry(file.id()).or_default().add(file, &self.root);
@@ -152,7 +152,7 @@ impl Store {
 
     /// Removes output that no record claims, and ledgers without sessions or in which everything is forgotten. What a later
     /// Windlass wrote stays, and so does what cannot be read now or was cut short: its sessions may be running.
-    fn remove_strays(&self, shelf: &mut Shelf, pruning: &mut Pruning) {
+    fn remove_strays(&self, shelf: &mut DirectoryContents, pruning: &mut Pruning) {
         let is_old = |holding: &Holding| holding.is_older_than(&self.limits);
         let ledgers =
             shelf.ledgers.iter().filter(|(_, it)| it.records().is_some_and(is_empty) && is_old(&it.holding));
@@ -181,7 +181,7 @@ impl Store {
 
     fn remove_oldest(
         &self,
-        shelf: &mut Shelf,
+        shelf: &mut DirectoryContents,
         (limits, is_alive): (&StoreLimits, impl Fn(ProcessKey) -> bool),
         pruning: &mut Pruning,
     ) {
@@ -204,13 +204,13 @@ impl Store {
 
     /// Removes a session's output, then says in its ledger that it is forgotten. A ledger without sessions goes too,
     /// unless this process may still write into it.
-    fn forget(&self, id: SessionId, shelf: &mut Shelf, pruned: &mut Pruned) -> Result<(), Prune> {
+    fn forget(&self, id: SessionId, shelf: &mut DirectoryContents, pruned: &mut Pruned) -> Result<(), Prune> {
         self.forget_files(id, shelf, &mut pruned.bytes)?;
         pruned.sessions.push(id);
         Ok(())
     }
 
-    fn forget_files(&self, id: SessionId, shelf: &mut Shelf, freed: &mut u64) -> Result<(), Prune> {
+    fn forget_files(&self, id: SessionId, shelf: &mut DirectoryContents, freed: &mut u64) -> Result<(), Prune> {
         if let Some(output) = shelf.segments.remove(&id) {
             output.remove(&self.root)?;
             *freed += output.bytes;
@@ -290,14 +290,14 @@ fn oldest_ledgers(files: &[OwnFile], count: usize) -> Vec<OwnFile> {
 
 /// What is in the directory.
 #[derive(Debug, Default)]
-struct Shelf {
-    ledgers: BTreeMap<SessionId, Shelved>,
+struct DirectoryContents {
+    ledgers: BTreeMap<SessionId, StoredSession>,
     segments: BTreeMap<SessionId, Holding>,
 }
 
 /// A ledger and its file.
 #[derive(Debug)]
-struct Shelved {
+struct StoredSession {
     contents: Contents,
     holding: Holding,
 }
@@ -310,7 +310,7 @@ enum Contents {
     Unreadable,
 }
 
-impl Shelved {
+impl StoredSession {
     /// The records, if they could be read.
     fn records(&self) -> Option<&Records> {
         match &self.contents {
@@ -325,9 +325,9 @@ fn is_empty(records: &Records) -> bool {
     records.sessions.is_empty() && records.unknown.is_none() && !records.is_torn
 }
 
-impl Shelf {
+impl DirectoryContents {
     fn sessions(&self) -> impl Iterator<Item = &SessionRecord> {
-        self.ledgers.values().filter_map(Shelved::records).flat_map(|records| records.sessions.values())
+        self.ledgers.values().filter_map(StoredSession::records).flat_map(|records| records.sessions.values())
     }
 
     /// The marks of sessions whose runtime died and whose processes may have survived that.

@@ -19,7 +19,7 @@ use super::runtimes::LivingRuntime;
 use super::{Store, ledger, text};
 use crate::{Lifetime, Limits, SessionId, TerminalSizes};
 use windlass_sys::held_files::{HeldFile, held_in};
-use windlass_sys::mark::{Brand, Fate, Mark};
+use windlass_sys::mark::{RuntimeTag, Fate, Mark};
 use windlass_sys::process::{self, Pid};
 use windlass_sys::tree;
 
@@ -128,7 +128,7 @@ fn is_cut(file: &HeldFile) -> bool {
 
 /// The processes that a runtime started itself: one of each mark, the oldest, for the runtime also adopts orphans.
 fn roots_of(runtime: &LivingRuntime) -> Vec<(Mark, Pid)> {
-    let brand = Brand::of_family(runtime.family);
+    let brand = RuntimeTag::of_family(runtime.family);
     let mut roots: Vec<(Mark, Pid)> = Vec::new();
     for member in tree::members(brand, |_| true) {
         let pid = member.pid();

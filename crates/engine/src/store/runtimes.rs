@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 
 use super::record::{PidScope, Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, Store};
-use windlass_sys::mark::Brand;
+use windlass_sys::mark::RuntimeTag;
 
 /// Where the registrations lie in the state directory.
 const RUNTIMES: &str = "runtimes";
@@ -63,7 +63,7 @@ pub struct DeadRuntime {
 impl Store {
     /// The registration of a runtime, not in place yet. `None` if no Windlass could use it: sessions bear no marks here, or the
     /// process could be mistaken for another one.
-    pub(crate) fn registration(&self, brand: Brand, runtime: ProcessKey) -> Option<Registration> {
+    pub(crate) fn registration(&self, brand: RuntimeTag, runtime: ProcessKey) -> Option<Registration> {
         runtime.scope.filter(|_| brand.gives_marks())?;
         // The guardian gets the path, and has another working directory.
         let runtimes = std::path::absolute(self.root.join(RUNTIMES)).ok()?;
@@ -188,7 +188,7 @@ mod tests {
         let scratch = Scratch::new("registration");
         let store = Store::open(scratch.path(), StoreLimits::default()).unwrap();
         let registration =
-            store.registration(Brand::of_family(77), ProcessKey::of(Pid::of_this_process())).unwrap();
+            store.registration(RuntimeTag::of_family(77), ProcessKey::of(Pid::of_this_process())).unwrap();
         for _ in 0..2 {
             registration.ensure().unwrap();
             assert!(registration.path().exists());
@@ -203,7 +203,7 @@ mod tests {
         let scratch = Scratch::new("registration-late");
         let store = Store::open(&scratch.path().join("state"), StoreLimits::default()).unwrap();
         let registration = Arc::new(
-            store.registration(Brand::of_family(77), ProcessKey::of(Pid::of_this_process())).unwrap(),
+            store.registration(RuntimeTag::of_family(77), ProcessKey::of(Pid::of_this_process())).unwrap(),
         );
         // A file where the directory has to be.
         fs::write(scratch.path().join("state/runtimes"), "").unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use windlass_engine::{Journal, OpenJournal, Piece, Reading, Retention, SessionId, Stream};
+use windlass_engine::{Journal, OpenJournal, JournalPiece, BoundedRead, Retention, SessionId, Stream};
 use windlass_output::{Offset, Span};
 
 use windlass_testkit::Scratch;
@@ -52,7 +52,7 @@ fn retention_keeps_the_beginning_and_the_newest_and_counts_the_gap() {
         assert_eq!(account.gaps, [gap]);
         let reading = journal.read(Span::new(gap.from().back(1), gap.to() + 1), EVERYTHING);
         assert_eq!(reading.pieces.len(), 3);
-        assert_eq!(reading.pieces[1], Piece::Dropped { span: gap });
+        assert_eq!(reading.pieces[1], JournalPiece::Dropped { span: gap });
     }
     assert!(scratch.size() <= retention.limit);
 }
@@ -204,10 +204,10 @@ fn text(journal: &Journal) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn streams(reading: &Reading) -> Vec<Stream> {
+fn streams(reading: &BoundedRead) -> Vec<Stream> {
     let pieces = reading.pieces.iter().filter_map(|piece| match piece {
-        Piece::Bytes { stream, .. } => Some(*stream),
-        Piece::Dropped { .. } | Piece::Unreadable { .. } => None,
+        JournalPiece::Bytes { stream, .. } => Some(*stream),
+        JournalPiece::Dropped { .. } | JournalPiece::Unreadable { .. } => None,
     });
     pieces.collect()
 }
@@ -264,13 +264,13 @@ fn a_vanished_file_is_unreadable_to_its_writer_and_dropped_to_others() {
     let gone = Span::new(Offset::ZERO, Offset::new(4));
     let all = Span::new(Offset::ZERO, Offset::new(8));
     match &journal.read(all, EVERYTHING).pieces[..] {
-        [Piece::Unreadable { span, reason }, Piece::Bytes { bytes, .. }] => {
+        [JournalPiece::Unreadable { span, reason }, JournalPiece::Bytes { bytes, .. }] => {
             assert_eq!((*span, bytes.as_slice()), (gone, &b"here"[..]));
             assert!(reason.contains("1001-0000000000000000.out"), "{reason}");
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(reader.read(all, EVERYTHING).pieces[0], Piece::Dropped { span: gone });
+    assert_eq!(reader.read(all, EVERYTHING).pieces[0], JournalPiece::Dropped { span: gone });
     assert_eq!(reader.account().dropped, 4);
     let mut bytes = Vec::new();
     assert_eq!(journal.read_into(all, EVERYTHING, &mut bytes), Span::new(Offset::new(4), Offset::new(8)));

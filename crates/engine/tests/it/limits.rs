@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use windlass_engine::{
     Amount, Bytes, BytesPerSecond, Cause, Cgroups, CommandSpec, Count, Crossed, Engine, EngineOptions, Exit,
-    Limits, Means, Receipt, Resource, RuntimeLimits, Scope, Stdin, Watching,
+    Limits, LimitMechanism, Receipt, Resource, RuntimeLimits, Scope, Stdin, Watching,
 };
 use windlass_testkit::{Scratch, survivors};
 
@@ -63,7 +63,7 @@ async fn check(spec: impl Fn() -> CommandSpec, resource: Resource, limit: u64, m
         let (crossed, receipt) = crossed_beside_another(cgroups.clone(), spec()).await;
         assert_eq!((crossed.resource, crossed.scope), (resource, Scope::Session), "{cgroups:?} {receipt:?}");
         assert_eq!(crossed.limit, Amount(limit), "{cgroups:?}");
-        let is_kept_by_kernel = matches!(crossed.means, Means::CgroupV1 | Means::CgroupV2);
+        let is_kept_by_kernel = matches!(crossed.means, LimitMechanism::CgroupV1 | LimitMechanism::CgroupV2);
         let at_most = if is_kept_by_kernel { most.min(4 * limit) } else { most };
         assert!(
             crossed.peak >= Amount(limit - limit / 16) && crossed.peak <= Amount(at_most),
@@ -242,7 +242,7 @@ async fn groups_that_cannot_be_used_give_way_to_the_next_means() {
     let limits = Limits { processes: Some(Count(20)), ..Limits::default() };
     let (_, receipt) = run(&engine, limited(puppet(&["bomb", "9"]), limits)).await;
     let Cause::Limit(crossed) = receipt.cause else { panic!("{receipt:?}") };
-    assert_eq!((crossed.resource, crossed.means), (Resource::Processes, Means::Watcher));
+    assert_eq!((crossed.resource, crossed.means), (Resource::Processes, LimitMechanism::Watcher));
     let trouble = engine.limits_trouble().expect("it is said");
     assert!(trouble.contains("holds other processes"), "{trouble}");
 }

@@ -4,7 +4,7 @@
 use crate::rig::{command, engine, output, sh, tagged, with_stdin};
 use proptest::prelude::*;
 use windlass_engine::{
-    Cause, Cursor, Delivery, Engine, Exit, InputError, Io, Piece, Session, Stdin, Subscription,
+    Cause, Cursor, Delivery, Engine, Exit, InputError, Io, JournalPiece, Session, Stdin, Subscription,
     SubscriptionLimits, Terminal, Until,
 };
 use windlass_output::Offset;
@@ -147,8 +147,8 @@ impl Modelled {
     }
 
     /// A piece says the very bytes that the model has at its addresses.
-    fn check(&self, piece: &Piece) {
-        let Piece::Bytes { span, bytes, .. } = piece else { panic!("nothing may be missing, but {piece:?}") };
+    fn check(&self, piece: &JournalPiece) {
+        let JournalPiece::Bytes { span, bytes, .. } = piece else { panic!("nothing may be missing, but {piece:?}") };
         let (from, to) = (span.from().get() as usize, span.to().get() as usize);
         assert!(self.expected.get(from..to) == Some(bytes), "{span:?} is not what was written");
     }

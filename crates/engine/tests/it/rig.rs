@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use windlass_engine::{
-    CommandSpec, Engine, EngineOptions, Io, Patience, Piece, Receipt, Session, Stdin, Stream, Terminal,
+    CommandSpec, Engine, EngineOptions, Io, KillDelays, JournalPiece, Receipt, Session, Stdin, Stream, Terminal,
 };
 use windlass_output::{Offset, Span};
 use windlass_testkit::{HANG, survivors};
@@ -13,7 +13,7 @@ pub(crate) fn engine() -> Engine {
 }
 
 pub(crate) fn options() -> EngineOptions {
-    let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+    let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
     EngineOptions { patience, ..EngineOptions::default() }
 }
 
@@ -78,8 +78,8 @@ pub(crate) fn output(session: &Session, wanted: impl Fn(Stream) -> bool) -> Vec<
         let reading = journal.read(Span::new(next, journal.end()), 1 << 20);
         for piece in reading.pieces {
             match piece {
-                Piece::Bytes { stream, bytes: piece, .. } if wanted(stream) => bytes.extend(piece),
-                Piece::Bytes { .. } => {}
+                JournalPiece::Bytes { stream, bytes: piece, .. } if wanted(stream) => bytes.extend(piece),
+                JournalPiece::Bytes { .. } => {}
                 other => panic!("nothing may be missing, but {other:?}"),
             }
         }

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode};
 use windlass_engine::{
     Amount, Bytes, Cause, Crossed, Enforced, Engine, EngineOptions, Exit, Lifetime, Limits, LoadRecord,
-    Means, Offset, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits,
+    LimitMechanism, Offset, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits,
     Resource, Retention, Scope, SessionId, SessionRecord, Size, StartRecord, Store, StoreLimits, Stream,
     StreamBytes, TerminalSizes,
 };
@@ -191,11 +191,11 @@ fn crossings() -> impl Strategy<Value = Crossed> {
     let resource = prop::sample::select(Resource::ALL.to_vec());
     let scope = prop::sample::select(vec![Scope::Session, Scope::Runtime]);
     let means = prop::sample::select(vec![
-        Means::CgroupV1,
-        Means::CgroupV2,
-        Means::ResourceLimit,
-        Means::Watcher,
-        Means::Reader,
+        LimitMechanism::CgroupV1,
+        LimitMechanism::CgroupV2,
+        LimitMechanism::ResourceLimit,
+        LimitMechanism::Watcher,
+        LimitMechanism::Reader,
     ]);
     (resource, scope, any::<u64>(), any::<u64>(), means).prop_map(|(resource, scope, limit, peak, means)| {
         Crossed { resource, scope, limit: Amount(limit), peak: Amount(peak), means }
@@ -213,7 +213,7 @@ fn limits_peaks_and_what_kept_them_read_back() {
     let mut peaks = Peaks::default();
     peaks.note(Resource::Processes, Amount(64));
     let (resource, scope, limit) = (Resource::Memory, Scope::Session, Amount(5));
-    let enforced = vec![Enforced { resource, scope, limit, means: Means::CgroupV1 }];
+    let enforced = vec![Enforced { resource, scope, limit, means: LimitMechanism::CgroupV1 }];
     let receipt = Receipt { peaks, enforced, ..receipt() };
     store.finish(id, &receipt).unwrap();
     assert_eq!(

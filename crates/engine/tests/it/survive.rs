@@ -6,7 +6,7 @@ use crate::rig::{
 };
 use std::time::Duration;
 use windlass_engine::{
-    Drain, Engine, EngineOptions, Exit, Journal, Pace, Piece, Retention, Session, SessionId, Stdin, Store,
+    Drain, Engine, EngineOptions, Exit, Journal, Pace, JournalPiece, Retention, Session, SessionId, Stdin, Store,
     StoreLimits, Stream, SubscriptionLimits, Until,
 };
 use windlass_output::{Offset, Span};
@@ -111,7 +111,7 @@ async fn a_reader_that_stalls_loses_nothing_and_slows_nobody() {
     let mut late = session.subscribe(Offset::ZERO, SubscriptionLimits::default());
     let mut print = Fingerprint::default();
     while let Some(delivery) = late.next().await {
-        if let windlass_engine::Delivery::Piece(Piece::Bytes { bytes, .. }) = delivery {
+        if let windlass_engine::Delivery::Piece(JournalPiece::Bytes { bytes, .. }) = delivery {
             print.add(&bytes);
         }
     }
@@ -129,7 +129,7 @@ async fn a_command_that_keeps_its_readers_pace_waits_for_it_and_loses_nothing() 
     let (mut print, mut furthest) = (Fingerprint::default(), 0);
     while let Some(delivery) = tokio::time::timeout(HANG, subscription.next()).await.unwrap() {
         if let windlass_engine::Delivery::Piece(piece) = delivery {
-            let Piece::Bytes { span, bytes, .. } = piece else {
+            let JournalPiece::Bytes { span, bytes, .. } = piece else {
                 panic!("nothing may be missing, but {piece:?}")
             };
             print.add(&bytes);
@@ -316,7 +316,7 @@ async fn a_disk_that_takes_no_more_costs_the_middle_and_says_so() {
     let bytes: u64 = reading
         .pieces
         .iter()
-        .filter(|piece| matches!(piece, Piece::Bytes { .. }))
+        .filter(|piece| matches!(piece, JournalPiece::Bytes { .. }))
         .map(|piece| piece.span().len())
         .sum();
     assert_eq!(bytes, kept);
@@ -341,7 +341,7 @@ async fn a_later_process_reads_what_a_session_printed() {
         .pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Bytes { stream, bytes, .. } => (*stream, bytes.clone()),
+            JournalPiece::Bytes { stream, bytes, .. } => (*stream, bytes.clone()),
             other => panic!("{other:?}"),
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use crate::rig::{engine, on_terminal, printed, receipt, run, sh, tagged, text, with_stdin};
 use std::time::Duration;
-use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, Patience, Session, Stdin};
+use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, KillDelays, Session, Stdin};
 use windlass_testkit::{HANG, Scratch, survivors};
 
 /// Starts the script, waits until it says `ready`, stops it, and checks that nothing of it is left.
@@ -172,7 +172,7 @@ async fn stopping_an_exited_session_ends_what_it_left_running() {
 
 #[tokio::test]
 async fn an_interactive_shell_on_a_terminal_ends_within_the_grace() {
-    let patience = Patience { grace: HANG, ..Patience::default() };
+    let patience = KillDelays { grace: HANG, ..KillDelays::default() };
     let engine = Engine::new(EngineOptions { patience, ..EngineOptions::default() }).unwrap();
     let session = engine.start(on_terminal(crate::rig::command(["bash", "--norc", "-i"]))).unwrap();
     session.write("echo re''ady\n").await.unwrap();

@@ -3,7 +3,7 @@
 use crate::rig::{engine, on_terminal, printed, sh, text, with_stdin};
 use std::time::{Duration, Instant};
 use windlass_engine::{
-    Delivery, Exit, Met, PatternText, Piece, Stdin, SubscriptionLimits, Until, wait_any, wait_unless,
+    Delivery, Exit, Met, PatternText, JournalPiece, Stdin, SubscriptionLimits, Until, wait_any, wait_unless,
 };
 use windlass_output::{Offset, Pattern};
 use windlass_testkit::HANG;
@@ -123,7 +123,7 @@ async fn a_subscriber_gets_every_byte_then_the_exit_then_the_end() {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     while let Some(delivery) = hang(subscription.next()).await {
         match delivery {
-            Delivery::Piece(Piece::Bytes { bytes: piece, .. }) => {
+            Delivery::Piece(JournalPiece::Bytes { bytes: piece, .. }) => {
                 assert!(piece.len() <= 3 && ends.is_empty());
                 bytes.extend(piece);
             }
@@ -145,7 +145,7 @@ async fn a_subscriber_with_a_cap_is_told_where_it_was_cut_and_still_hears_the_en
     let mut told = Vec::new();
     while let Some(delivery) = hang(subscription.next()).await {
         told.push(match delivery {
-            Delivery::Piece(Piece::Bytes { bytes, .. }) => String::from_utf8(bytes).unwrap(),
+            Delivery::Piece(JournalPiece::Bytes { bytes, .. }) => String::from_utf8(bytes).unwrap(),
             Delivery::Capped { at } => format!("capped at {at}"),
             Delivery::Exited(_) => "exited".into(),
             Delivery::Closed { end } => format!("closed at {end}"),
@@ -168,7 +168,7 @@ async fn cursors_are_exact_and_independent() {
             .pieces
             .into_iter()
             .map(|piece| match piece {
-                Piece::Bytes { bytes, .. } => String::from_utf8(bytes).unwrap(),
+                JournalPiece::Bytes { bytes, .. } => String::from_utf8(bytes).unwrap(),
                 other => panic!("{other:?}"),
             })
             .collect()

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::answer::Refusal;
+use crate::answer::FileToolError;
 
 /// The globs of a search.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Include(Override);
 
 impl Include {
     /// Reads globs about files below this directory.
-    pub(super) fn parse(globs: &[String], root: &Path) -> Result<Self, Refusal> {
+    pub(super) fn parse(globs: &[String], root: &Path) -> Result<Self, FileToolError> {
         let mut builder = OverrideBuilder::new(root);
         for glob in globs.iter().flat_map(|globs| alternatives(globs)) {
             builder.add(&from_the_root(glob, root)).map_err(|error| refused(&error))?;
@@ -54,8 +54,8 @@ fn from_the_root(glob: &str, root: &Path) -> String {
     format!("{not}{glob}{everything}")
 }
 
-fn refused(error: &ignore::Error) -> Refusal {
-    Refusal::argument("include", format!("{error}; give a glob such as *.rs or src/**/*.{{ts,tsx}}"))
+fn refused(error: &ignore::Error) -> FileToolError {
+    FileToolError::argument("include", format!("{error}; give a glob such as *.rs or src/**/*.{{ts,tsx}}"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io;
 use grep_matcher::Matcher;
 use grep_searcher::{Searcher, Sink, SinkMatch};
 
-use super::Place;
+use super::SearchRoot;
 use super::search::{Search, Searched, searcher};
 use crate::bounds::Text;
 use crate::words::{Named, count};
@@ -17,13 +17,13 @@ const LONGEST_SHOWN: usize = 300;
 const BEFORE: usize = 60;
 
 /// Which lines are shown.
-pub(super) struct Wanted<'a> {
-    pub(super) place: &'a Place<'a>,
+pub(super) struct LineSelection<'a> {
+    pub(super) place: &'a SearchRoot<'a>,
     pub(super) most: u64,
 }
 
 /// Shows lines of the files that were found. Says whether there was time for all of them.
-pub(super) fn show(search: &Search<'_>, searched: &Searched, wanted: &Wanted<'_>, text: &mut Text) -> InTime {
+pub(super) fn show(search: &Search<'_>, searched: &Searched, wanted: &LineSelection<'_>, text: &mut Text) -> InTime {
     let mut searcher = searcher();
     let mut lines = Lines { search, text, left: wanted.most, name: String::new(), full: false };
     let mut files = 0;

@@ -2,14 +2,14 @@
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::answer::Refusal;
+use crate::answer::FileToolError;
 
 /// A regular expression that matches within lines.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(pub(super) RegexMatcher);
 
 impl Pattern {
-    pub(super) fn parse(pattern: &str) -> Result<Self, Refusal> {
+    pub(super) fn parse(pattern: &str) -> Result<Self, FileToolError> {
         if pattern.is_empty() {
             return Err(refused("is empty, which every line matches; say what to look for"));
         }
@@ -21,7 +21,7 @@ impl Pattern {
     }
 }
 
-fn check_syntax(pattern: &str) -> Result<(), Refusal> {
+fn check_syntax(pattern: &str) -> Result<(), FileToolError> {
     let parsed = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern);
     let (place, complaint) = match parsed {
         Ok(_) => return Ok(()),
@@ -45,8 +45,8 @@ fn explained(error: &grep_regex::Error) -> String {
     }
 }
 
-fn refused(complaint: impl Into<String>) -> Refusal {
-    Refusal::argument("pattern", complaint)
+fn refused(complaint: impl Into<String>) -> FileToolError {
+    FileToolError::argument("pattern", complaint)
 }
 
 #[cfg(test)]

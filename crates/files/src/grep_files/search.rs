@@ -17,7 +17,7 @@ use super::include::Include;
 use super::newest::{Hit, Newest};
 use super::pattern::Pattern;
 use crate::opening;
-use crate::surroundings::Surroundings;
+use crate::surroundings::FileContext;
 
 /// How many threads walk and search.
 const THREADS: usize = 2;
@@ -28,7 +28,7 @@ const LONGEST_SEARCHED: usize = 32 << 20;
 pub(super) struct Search<'a> {
     pub(super) pattern: &'a Pattern,
     include: &'a Include,
-    surroundings: &'a Surroundings<'a>,
+    surroundings: &'a FileContext<'a>,
     deadline: Instant,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
     pub(super) fn new(
         pattern: &'a Pattern,
         include: &'a Include,
-        surroundings: &'a Surroundings<'a>,
+        surroundings: &'a FileContext<'a>,
         time: Duration,
     ) -> Self {
         Self { pattern, include, surroundings, deadline: Instant::now() + time }
@@ -60,7 +60,7 @@ impl<'a> Search<'a> {
 
     /// The files below this real path that match, or the file itself.
     pub(super) fn files(&self, root: &Path, most: u64) -> Searched {
-        let tally = Tally::new(most);
+        let tally = SearchTotals::new(most);
         self.walk(root).build_parallel().run(|| {
             let mut searcher = searcher();
             let tally = &tally;
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
         if !self.surroundings.allows(&real) {
             return Err(Unopened::Denied);
         }
-        Ok(Opened { metadata, reader: Watched { file, search: self } })
+        Ok(Opened { metadata, reader: SearchedFile { file, search: self } })
     }
 
     fn walk(&self, root: &Path) -> WalkBuilder {
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         builder
     }
 
-    fn visit(&self, entry: &DirEntry, searcher: &mut Searcher, tally: &Tally) -> WalkState {
+    fn visit(&self, entry: &DirEntry, searcher: &mut Searcher, tally: &SearchTotals) -> WalkState {
         if !self.goes_on() {
             tally.ended(self);
             return WalkState::Quit;
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
         WalkState::Continue
     }
 
-    fn enter(&self, directory: &Path, tally: &Tally, is_root: bool) -> WalkState {
+    fn enter(&self, directory: &Path, tally: &SearchTotals, is_root: bool) -> WalkState {
         if !self.surroundings.allows(directory) {
             tally.denied.fetch_add(1, Ordering::Relaxed);
             return WalkState::Skip;
@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
         if is_root || self.include.enters(directory) { WalkState::Continue } else { WalkState::Skip }
     }
 
-    fn look_into(&self, entry: &DirEntry, searcher: &mut Searcher, tally: &Tally) {
+    fn look_into(&self, entry: &DirEntry, searcher: &mut Searcher, tally: &SearchTotals) {
         let opened = match self.open(entry.path()) {
             Ok(opened) => opened,
             Err(Unopened::Denied) => return add_one(&tally.denied),
@@ -172,7 +172,7 @@ pub(super) fn searcher() -> Searcher {
 /// A file that may be searched.
 pub(super) struct Opened<'a> {
     metadata: Metadata,
-    pub(super) reader: Watched<'a>,
+    pub(super) reader: SearchedFile<'a>,
 }
 
 /// Why a file is not searched.
@@ -183,12 +183,12 @@ pub(super) enum Unopened {
 }
 
 /// A file that can be read while the search goes on.
-pub(super) struct Watched<'a> {
+pub(super) struct SearchedFile<'a> {
     file: File,
     search: &'a Search<'a>,
 }
 
-impl Read for Watched<'_> {
+impl Read for SearchedFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.search.goes_on() { self.file.read(buffer) } else { Err(io::ErrorKind::TimedOut.into()) }
     }
@@ -217,7 +217,7 @@ impl Sink for FirstMatch {
 
 /// What both threads have found so far.
 #[derive(Debug)]
-struct Tally {
+struct SearchTotals {
     newest: Mutex<Newest>,
     matching: AtomicU64,
     files: AtomicU64,
@@ -227,7 +227,7 @@ struct Tally {
     single_binary: AtomicBool,
 }
 
-impl Tally {
+impl SearchTotals {
     fn new(most: u64) -> Self {
         let [matching, files, denied, unreadable] = [(); 4].map(|()| AtomicU64::new(0));
         let [out_of_time, single_binary] = [(); 2].map(|()| AtomicBool::new(false));

@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use crate::bounds::{LONGEST_LINE, Text};
-use crate::surroundings::Surroundings;
+use crate::surroundings::FileContext;
 use crate::words::{escaped, reason};
 
 /// Which entries are wanted.
@@ -27,7 +27,7 @@ pub(super) struct Slice {
 /// A walk on its way.
 pub(super) struct Walk<'a> {
     slice: Slice,
-    surroundings: &'a Surroundings<'a>,
+    surroundings: &'a FileContext<'a>,
     text: &'a mut Text,
     walked: Walked,
     /// The directories that the walk is in, below the first, and whether each has been named in the answer.
@@ -54,7 +54,7 @@ enum Going {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(slice: Slice, surroundings: &'a Surroundings<'a>, text: &'a mut Text) -> Self {
+    pub(super) fn new(slice: Slice, surroundings: &'a FileContext<'a>, text: &'a mut Text) -> Self {
         Self { slice, surroundings, text, walked: Walked::default(), trail: Vec::new() }
     }
 

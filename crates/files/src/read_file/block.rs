@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::Indentation;
-use super::outline::{Facts, Outline, Role};
+use super::outline::{LineFacts, Outline, Role};
 
 /// The block around the outline's anchor.
 pub(super) fn around(outline: &Outline, wanted: &Indentation) -> Range<usize> {
@@ -30,7 +30,7 @@ pub(super) fn around(outline: &Outline, wanted: &Indentation) -> Range<usize> {
 }
 
 /// The lines, and how they relate.
-struct Code<'a>(&'a [Facts]);
+struct Code<'a>(&'a [LineFacts]);
 
 impl Code<'_> {
     /// Where the statement begins that this line belongs to.
@@ -88,7 +88,7 @@ impl Code<'_> {
     }
 
     /// The nearest line above that is code and for which this holds.
-    fn beside_above(&self, line: usize, fits: impl Fn(&Facts, &Facts) -> bool) -> Option<usize> {
+    fn beside_above(&self, line: usize, fits: impl Fn(&LineFacts, &LineFacts) -> bool) -> Option<usize> {
         let below = &self.0[line];
         (0..line).rev().find(|&above| is_code(&self.0[above]) && fits(&self.0[above], below))
     }
@@ -159,6 +159,6 @@ impl Code<'_> {
     }
 }
 
-fn is_code(facts: &Facts) -> bool {
+fn is_code(facts: &LineFacts) -> bool {
     !matches!(facts.role, Role::Blank | Role::Header)
 }

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-use crate::answer::Refusal;
+use crate::answer::FileToolError;
 use crate::bounds::LONGEST_LINE;
-use crate::opening::Found;
-use crate::surroundings::Surroundings;
+use crate::opening::OpenedFile;
+use crate::surroundings::FileContext;
 use crate::words::count;
 
 /// How much is read at a time. The caller may stop us between two reads.
@@ -16,9 +16,9 @@ const KEPT: usize = 4 * (LONGEST_LINE + 1);
 
 /// The lines of a file, one after the other.
 pub(super) struct Lines<'a> {
-    found: &'a Found,
+    found: &'a OpenedFile,
     reader: BufReader<&'a File>,
-    surroundings: &'a Surroundings<'a>,
+    surroundings: &'a FileContext<'a>,
     /// How many lines have gone by.
     passed: u64,
 }
@@ -32,12 +32,12 @@ pub(super) struct Line {
     pub(super) kept: Vec<u8>,
     /// How long it is, without what ends it.
     pub(super) length: u64,
-    pub(super) ending: Ending,
+    pub(super) ending: LineBreak,
 }
 
 /// What ends a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum LineBreak {
     /// The end of the file.
     #[default]
     Nothing,
@@ -46,12 +46,12 @@ pub(super) enum Ending {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn of(found: &'a Found, file: &'a File, surroundings: &'a Surroundings<'a>) -> Self {
+    pub(super) fn of(found: &'a OpenedFile, file: &'a File, surroundings: &'a FileContext<'a>) -> Self {
         Self { found, reader: BufReader::with_capacity(CHUNK, file), surroundings, passed: 0 }
     }
 
     /// Goes past so many lines, or to the end.
-    pub(super) fn skip(&mut self, lines: u64) -> Result<(), Refusal> {
+    pub(super) fn skip(&mut self, lines: u64) -> Result<(), FileToolError> {
         let goal = self.passed.saturating_add(lines);
         let mut in_a_line = false;
         while self.passed < goal {
@@ -70,7 +70,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line, if there is one.
-    pub(super) fn next(&mut self) -> Result<Option<Line>, Refusal> {
+    pub(super) fn next(&mut self) -> Result<Option<Line>, FileToolError> {
         let mut line = Line { number: self.passed + 1, ..Line::default() };
         let mut last = None;
         loop {
@@ -89,7 +89,7 @@ impl<'a> Lines<'a> {
                 break;
             }
         }
-        if line.length == 0 && line.ending == Ending::Nothing {
+        if line.length == 0 && line.ending == LineBreak::Nothing {
             return Ok(None);
         }
         self.passed += 1;
@@ -97,18 +97,18 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether something comes after the last line that was taken.
-    pub(super) fn has_more(&mut self) -> Result<bool, Refusal> {
+    pub(super) fn has_more(&mut self) -> Result<bool, FileToolError> {
         Ok(!self.chunk()?.is_empty())
     }
 
     /// That there is no line with this number, now that the end was reached.
-    pub(super) fn beyond_the_end(&self, offset: u64) -> Refusal {
+    pub(super) fn beyond_the_end(&self, offset: u64) -> FileToolError {
         let there = count(self.passed, "line");
-        Refusal::BeyondTheEnd { path: self.found.path.clone(), there, offset }
+        FileToolError::BeyondTheEnd { path: self.found.path.clone(), there, offset }
     }
 
     /// What comes next in the file; nothing at its end.
-    fn chunk(&mut self) -> Result<&[u8], Refusal> {
+    fn chunk(&mut self) -> Result<&[u8], FileToolError> {
         if self.reader.buffer().is_empty() {
             self.surroundings.go_on()?;
             while let Err(error) = self.reader.fill_buf() {
@@ -130,9 +130,9 @@ impl Line {
 
     /// A newline came, behind this byte.
     fn end(&mut self, last: Option<u8>) {
-        self.ending = Ending::Newline;
+        self.ending = LineBreak::Newline;
         if last == Some(b'\r') {
-            self.ending = Ending::CarriageReturnAndNewline;
+            self.ending = LineBreak::CarriageReturnAndNewline;
             self.length -= 1;
             self.kept.truncate(usize::try_from(self.length).unwrap_or(KEPT));
         }

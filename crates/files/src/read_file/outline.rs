@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::lines::{Line, Lines};
-use crate::answer::Refusal;
+use crate::answer::FileToolError;
 use crate::bounds::ANSWER_BYTES;
 
 /// How many lines before and behind the anchor are looked at.
@@ -19,7 +19,7 @@ const SLACK: usize = 2000;
 /// Some lines of a file. Within, they are counted from 0.
 #[derive(Debug)]
 pub(super) struct Outline {
-    pub(super) lines: Vec<Facts>,
+    pub(super) lines: Vec<LineFacts>,
     pub(super) anchor: usize,
     /// The number of the first one in the file.
     first: u64,
@@ -27,7 +27,7 @@ pub(super) struct Outline {
 
 /// What is known of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct LineFacts {
     /// In columns.
     pub(super) indent: u32,
     pub(super) role: Role,
@@ -51,7 +51,7 @@ pub(super) enum Role {
 
 impl Outline {
     /// The lines around this one, which is counted from 1.
-    pub(super) fn around(anchor: u64, mut lines: Lines<'_>) -> Result<Self, Refusal> {
+    pub(super) fn around(anchor: u64, mut lines: Lines<'_>) -> Result<Self, FileToolError> {
         let first = anchor.saturating_sub(REACH).max(1);
         lines.skip(first - 1)?;
         let mut outline = Self { lines: Vec::new(), anchor: 0, first };
@@ -62,7 +62,7 @@ impl Outline {
             if line.number == anchor {
                 outline.anchor = outline.lines.len();
             }
-            outline.lines.push(Facts::of(&line));
+            outline.lines.push(LineFacts::of(&line));
         }
         let reached = outline.number(outline.lines.len()) > anchor;
         if reached { Ok(outline) } else { Err(lines.beyond_the_end(anchor)) }
@@ -100,7 +100,7 @@ struct Room {
 }
 
 impl Room {
-    fn take(&mut self, line: Facts) -> bool {
+    fn take(&mut self, line: LineFacts) -> bool {
         let bytes = line.bytes as usize + FRAME;
         let fits = self.lines > 0 && self.bytes >= bytes;
         if fits {
@@ -111,7 +111,7 @@ impl Room {
     }
 }
 
-impl Facts {
+impl LineFacts {
     fn of(line: &Line) -> Self {
         let mut indent = 0;
         let mut rest = &line.kept[..];
@@ -185,7 +185,7 @@ mod tests {
             ("</div>", 0, Role::Closing),
         ] {
             let line = Line { kept: text.as_bytes().to_vec(), ..Line::default() };
-            let facts = Facts::of(&line);
+            let facts = LineFacts::of(&line);
             assert_eq!((facts.indent, facts.role), (indent, role), "{text:?}");
         }
     }

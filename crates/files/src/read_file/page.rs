@@ -1,8 +1,8 @@
 //! Lines as a model sees them: `L12: text`, within bounds, with remarks about what cannot be seen.
 
 use super::about_cut_lines;
-use super::lines::{Ending, Line, Lines};
-use crate::answer::Refusal;
+use super::lines::{LineBreak, Line, Lines};
+use crate::answer::FileToolError;
 use crate::bounds::{LONGEST_LINE, Text};
 use crate::words::count;
 
@@ -23,7 +23,7 @@ pub(super) struct Page {
 
 impl Page {
     /// Shows up to so many lines, as far as there is room.
-    pub(super) fn fill(lines: &mut Lines<'_>, most: u64, text: &mut Text) -> Result<Self, Refusal> {
+    pub(super) fn fill(lines: &mut Lines<'_>, most: u64, text: &mut Text) -> Result<Self, FileToolError> {
         let mut page = Self::default();
         while page.shown < most {
             let Some(line) = lines.next()? else { return Ok(page) };
@@ -80,11 +80,11 @@ impl Page {
             return false;
         }
         self.shown += 1;
-        self.carriage_returns += u64::from(line.ending == Ending::CarriageReturnAndNewline);
+        self.carriage_returns += u64::from(line.ending == LineBreak::CarriageReturnAndNewline);
         self.cut = self.cut.or(shape.cut.then_some(line.number));
         self.not_utf8 = self.not_utf8.or(shape.not_utf8.then_some(line.number));
         self.begins_with_mark |= shape.marked;
-        self.unfinished = line.ending == Ending::Nothing;
+        self.unfinished = line.ending == LineBreak::Nothing;
         true
     }
 }
@@ -139,7 +139,7 @@ mod tests {
 
     fn shape(bytes: &[u8]) -> Shape {
         let kept = bytes[..bytes.len().min(4 * (LONGEST_LINE + 1))].to_vec();
-        Shape::of(&Line { number: 1, kept, length: bytes.len() as u64, ending: Ending::Newline })
+        Shape::of(&Line { number: 1, kept, length: bytes.len() as u64, ending: LineBreak::Newline })
     }
 
     #[test]

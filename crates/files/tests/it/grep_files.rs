@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use windlass_files::{Refusal, Surroundings, git_excludes};
+use windlass_files::{FileToolError, FileContext, git_excludes};
 
 use crate::place::Place;
 
@@ -100,7 +100,7 @@ fn git_excludes_of_the_person_hold_too() {
         &[(".gitconfig", "[core]\n\texcludesFile = ~/ignored\n"), ("ignored", "*.tmp\n")],
     );
     let excludes = [git_excludes(home.path(), None).expect("the file that .gitconfig names")];
-    let surroundings = Surroundings { excludes: &excludes, ..Surroundings::open(place.path()) };
+    let surroundings = FileContext { excludes: &excludes, ..FileContext::open(place.path()) };
     assert_eq!(place.text_with("grep_files", r#"{"pattern":"needle"}"#, &surroundings), "HERE/b.rs");
     let default = Place::with("home", &[("config/git/ignore", "*.rs\n")]);
     assert_eq!(git_excludes(default.path(), None), None);
@@ -164,7 +164,7 @@ fn a_search_ends_when_nobody_wants_it_any_more() {
     }
     let asked = AtomicU32::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) > 10;
-    let surroundings = Surroundings { stop: &stop, ..Surroundings::open(place.path()) };
+    let surroundings = FileContext { stop: &stop, ..FileContext::open(place.path()) };
     let answer = place.call_with("grep_files", r#"{"pattern":"needle"}"#, &surroundings);
-    assert!(matches!(answer, Err(Refusal::Stopped)), "{answer:?}");
+    assert!(matches!(answer, Err(FileToolError::Stopped)), "{answer:?}");
 }

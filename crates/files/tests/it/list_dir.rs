@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
-use windlass_files::{Refusal, Surroundings};
+use windlass_files::{FileToolError, FileContext};
 
 use crate::place::Place;
 
@@ -108,9 +108,9 @@ fn a_huge_directory_costs_a_page() {
     assert_eq!(list(&place, r#","offset":19999"#), "19998\n19999");
     let asked = AtomicU32::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) > 100;
-    let surroundings = Surroundings { stop: &stop, ..Surroundings::open(place.path()) };
+    let surroundings = FileContext { stop: &stop, ..FileContext::open(place.path()) };
     let answer = place.call_with("list_dir", "{}", &surroundings);
-    assert!(matches!(answer, Err(Refusal::Stopped)), "{answer:?}");
+    assert!(matches!(answer, Err(FileToolError::Stopped)), "{answer:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_files::{Answer, Refusal, Surroundings, TOOLS};
+use windlass_files::{FileOutput, FileToolError, FileContext, TOOLS};
 use windlass_testkit::Scratch;
 
 pub(crate) struct Place(Scratch);
@@ -48,16 +48,16 @@ impl Place {
     }
 
     /// Calls a tool. The arguments are JSON.
-    pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<Answer, Refusal> {
-        self.call_with(tool, arguments, &Surroundings::open(self.path()))
+    pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<FileOutput, FileToolError> {
+        self.call_with(tool, arguments, &FileContext::open(self.path()))
     }
 
     pub(crate) fn call_with(
         &self,
         tool: &str,
         arguments: &str,
-        surroundings: &Surroundings<'_>,
-    ) -> Result<Answer, Refusal> {
+        surroundings: &FileContext<'_>,
+    ) -> Result<FileOutput, FileToolError> {
         let tool = TOOLS.iter().find(|known| known.name == tool).expect("a tool of this name");
         let arguments: Value = serde_json::from_str(&arguments.replace("HERE", self.here())).expect("JSON");
         (tool.call)(arguments.as_object().expect("an object").clone(), surroundings)
@@ -65,12 +65,12 @@ impl Place {
 
     /// The text of an answer.
     pub(crate) fn text(&self, tool: &str, arguments: &str) -> String {
-        self.text_with(tool, arguments, &Surroundings::open(self.path()))
+        self.text_with(tool, arguments, &FileContext::open(self.path()))
     }
 
-    pub(crate) fn text_with(&self, tool: &str, arguments: &str, surroundings: &Surroundings<'_>) -> String {
+    pub(crate) fn text_with(&self, tool: &str, arguments: &str, surroundings: &FileContext<'_>) -> String {
         match self.call_with(tool, arguments, surroundings) {
-            Ok(Answer::Text(text)) => text.replace(self.here(), "HERE"),
+            Ok(FileOutput::Text(text)) => text.replace(self.here(), "HERE"),
             other => panic!("no text but {other:?}"),
         }
     }

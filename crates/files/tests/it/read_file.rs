@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
-use windlass_files::{ANSWER_BYTES, Refusal, Surroundings};
+use windlass_files::{ANSWER_BYTES, FileToolError, FileContext};
 
 use crate::place::Place;
 
@@ -148,9 +148,9 @@ fn a_long_read_ends_when_nobody_wants_it_any_more() {
     place.write("text", "line\n".repeat(200_000));
     let asked = AtomicU32::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) > 3;
-    let surroundings = Surroundings { stop: &stop, ..Surroundings::open(place.path()) };
+    let surroundings = FileContext { stop: &stop, ..FileContext::open(place.path()) };
     let answer = place.call_with("read_file", r#"{"file_path":"text","offset":900000}"#, &surroundings);
-    assert!(matches!(answer, Err(Refusal::Stopped)), "{answer:?}");
+    assert!(matches!(answer, Err(FileToolError::Stopped)), "{answer:?}");
     // A terabyte of zeros is named by its first bytes.
     let text = place.text("read_file", r#"{"file_path":"huge"}"#);
     assert!(text.ends_with("It is not text but binary data of no known kind, 1099.5 GB long."), "{text}");
@@ -218,8 +218,8 @@ proptest! {
             format!(r#"{{"file_path":"a","mode":"indentation","indentation":{{"anchor_line":{anchor}}}}}"#),
         ] {
             match place.call("read_file", &arguments) {
-                Ok(windlass_files::Answer::Text(text)) => prop_assert!(text.len() < ANSWER_BYTES + 1000),
-                Err(Refusal::BeyondTheEnd { .. }) => {}
+                Ok(windlass_files::FileOutput::Text(text)) => prop_assert!(text.len() < ANSWER_BYTES + 1000),
+                Err(FileToolError::BeyondTheEnd { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -3,12 +3,12 @@
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use windlass_files::{Refusal, Surroundings};
+use windlass_files::{FileToolError, FileContext};
 
 use crate::place::Place;
 
 /// A place with something secret, and surroundings that deny it.
-fn with_secrets(check: impl Fn(&Place, &Surroundings<'_>)) {
+fn with_secrets(check: impl Fn(&Place, &FileContext<'_>)) {
     let place = Place::with(
         "secrets",
         &[
@@ -29,7 +29,7 @@ fn with_secrets(check: impl Fn(&Place, &Surroundings<'_>)) {
         );
         !path.starts_with(place.path().join("secret")) && !path.ends_with(".token")
     };
-    check(&place, &Surroundings { may_read: &may_read, ..Surroundings::open(place.path()) });
+    check(&place, &FileContext { may_read: &may_read, ..FileContext::open(place.path()) });
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_secret_is_refused_through_links_as_well() {
             // From the root, so that the way over our own directory is a real one too.
             let arguments = arguments.replace("cwd/HERE", "root/HERE");
             let answer = place.call_with(tool, &arguments, surroundings);
-            assert!(matches!(answer, Err(Refusal::Denied { .. })), "{tool} {arguments}: {answer:?}");
+            assert!(matches!(answer, Err(FileToolError::Denied { .. })), "{tool} {arguments}: {answer:?}");
         }
         let text = place.text_with("read_file", r#"{"file_path":"secret/out"}"#, surroundings);
         assert!(text.ends_with("L1: needle"), "what a link in a secret place leads to is not secret: {text}");
@@ -80,7 +80,7 @@ fn environments_of_processes_are_not_shown() {
     let own = format!("/proc/{}/environ", std::process::id());
     for path in ["/proc/self/environ", "/proc/thread-self/environ", "/proc/1/environ", &own] {
         let answer = place.call("read_file", &format!(r#"{{"file_path":"{path}"}}"#));
-        assert!(matches!(answer, Err(Refusal::Denied { .. })), "{path}: {answer:?}");
+        assert!(matches!(answer, Err(FileToolError::Denied { .. })), "{path}: {answer:?}");
     }
 }
 
@@ -91,10 +91,10 @@ fn nobody_is_asked_about_what_has_no_path_any_more() {
     std::fs::remove_file(place.path().join("secret")).unwrap();
     let (reader, _writer) = std::io::pipe().unwrap();
     let may_read = |path: &Path| panic!("asked about {}", path.display());
-    let surroundings = Surroundings { may_read: &may_read, ..Surroundings::open(place.path()) };
+    let surroundings = FileContext { may_read: &may_read, ..FileContext::open(place.path()) };
     for number in [secret.as_raw_fd(), reader.as_raw_fd()] {
         let arguments = format!(r#"{{"file_path":"/proc/self/fd/{number}"}}"#);
         let answer = place.call_with("read_file", &arguments, &surroundings);
-        assert!(matches!(answer, Err(Refusal::Moved { .. })), "{answer:?}");
+        assert!(matches!(answer, Err(FileToolError::Moved { .. })), "{answer:?}");
     }
 }

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use proptest::prelude::*;
-use windlass_files::{Answer, Refusal};
+use windlass_files::{FileOutput, FileToolError};
 
 use crate::place::Place;
 
@@ -27,7 +27,7 @@ fn view(bytes: &[u8], more: &str) -> Result<(String, Vec<u8>, String), String> {
     place.write("picture", bytes);
     let here = place.path().to_str().unwrap().to_owned();
     match place.call("view_image", &format!(r#"{{"path":"picture"{more}}}"#)) {
-        Ok(Answer::Image { data_url, note }) => {
+        Ok(FileOutput::Image { data_url, note }) => {
             let (head, data) = data_url.split_once(";base64,").unwrap();
             let media_type = head.strip_prefix("data:").unwrap().to_owned();
             Ok((media_type, STANDARD.decode(data).unwrap(), note.replace(&here, "HERE")))
@@ -155,7 +155,7 @@ proptest! {
         let place = Place::new("damaged");
         place.write("a", &bytes);
         match place.call("view_image", r#"{"path":"a"}"#) {
-            Ok(Answer::Image { .. }) | Err(Refusal::Unfit { .. }) => {}
+            Ok(FileOutput::Image { .. }) | Err(FileToolError::Unfit { .. }) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Web;
 use crate::era::Era;
-use crate::events::{Event, Events};
+use crate::events::{StreamEvent, Events};
 use crate::fault::Fault;
 use crate::http::{HttpAnswer, HttpBody, HttpMethod};
 use crate::message::{self, Message};
@@ -131,11 +131,11 @@ impl Web {
 fn messages(web: &Web, events: &mut Events, piece: &[u8]) -> Vec<Message> {
     let (notes, mut found) = (&web.attendant.notes, Vec::new());
     events.push(piece, |event| match event {
-        Event::Data(data) => match message::read(data) {
+        StreamEvent::Data(data) => match message::read(data) {
             Ok(messages) => found.extend(messages),
             Err(problem) => notes.add(&format!("it sent {} as an event: {problem}", quote(data))),
         },
-        Event::TooLong => notes.add("it sent an event that is longer than any message may be"),
+        StreamEvent::TooLong => notes.add("it sent an event that is longer than any message may be"),
     });
     found
 }

@@ -1,7 +1,7 @@
 //! Servers that are programs, at their best: greeted, listed, called, told what changes, and ended.
 
 use serde_json::{Value, json};
-use windlass_foreign::{CallError, Content, Greeting, Part, RenderLimits, ServerSpec, Standing, ToolFilter};
+use windlass_foreign::{CallError, Content, Greeting, ResultPart, RenderLimits, ServerSpec, Standing, ToolFilter};
 use windlass_foreign::{ResourceText, Which, render};
 use windlass_testkit::survivors;
 
@@ -61,9 +61,9 @@ async fn a_call_comes_to_text_data_and_time() {
     assert_eq!(outcome.content, [Content::Text("hi".into())]);
     assert_eq!((&outcome.structured, outcome.is_error), (&Some(json!({ "text": "hi" })), false));
     let shown = render(&outcome, RenderLimits::default());
-    let Part::Text(first) = &shown[0] else { panic!("{shown:?}") };
+    let ResultPart::Text(first) = &shown[0] else { panic!("{shown:?}") };
     assert!(first.starts_with("Wall time: ") && first.ends_with(" seconds\nOutput:"), "{first}");
-    assert_eq!(shown[1..], [Part::Text("hi".into()), Part::Text("{\"text\":\"hi\"}".into())]);
+    assert_eq!(shown[1..], [ResultPart::Text("hi".into()), ResultPart::Text("{\"text\":\"hi\"}".into())]);
     rig.end().await;
 }
 
@@ -158,7 +158,7 @@ async fn large_arguments_and_large_answers_arrive_whole() {
     assert_eq!(rig.text("echo", json!({ "text": &long })).await, long);
     let huge = rig.call("mcp__peer__huge", json!({ "size": 8 << 20 })).await.expect("an answer");
     let shown = render(&huge, RenderLimits { text: 1000, images: 0 });
-    let Part::Text(shown) = &shown[1] else { panic!("text") };
+    let ResultPart::Text(shown) = &shown[1] else { panic!("text") };
     assert_eq!(*shown, format!("{0}…{1} bytes truncated…{0}", "x".repeat(500), (8 << 20) - 1000));
     rig.end().await;
 }

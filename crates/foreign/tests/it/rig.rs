@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use windlass_engine::{Engine, EngineOptions, Keeping, Patience};
+use windlass_engine::{Engine, EngineOptions, Keeping, KillDelays};
 use windlass_foreign::{
     CallError, CallOutcome, Content, Elicitor, Http, ServerSpec, ServerState, Servers, Standing,
-    Surroundings, Transport, Which,
+    ServersContext, Transport, Which,
 };
 use windlass_testkit::{HANG, Scratch, survivors};
 
@@ -54,13 +54,13 @@ impl Rig {
     }
 
     pub(crate) fn start_with(test: &str, specs: Vec<ServerSpec>, with: With) -> Self {
-        let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let engine = Engine::new(EngineOptions { patience, ..EngineOptions::default() }).expect("an engine");
         let (token, scratch) = (survivors::token(test), Scratch::new(test));
         let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         environment.push(("UNWANTED".into(), "secret".into()));
         environment.push((survivors::TOKEN_VARIABLE.into(), (&token).into()));
-        let surroundings = Surroundings {
+        let surroundings = ServersContext {
             engine: engine.clone(),
             keeping: Keeping::Memory,
             http: with.http,

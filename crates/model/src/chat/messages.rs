@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Chat, INPUT};
-use crate::item::{Call, CallId, Content, Input, Item, Part, Role};
+use crate::item::{Call, CallId, Content, Input, Item, ContentPart, Role};
 use crate::provider::{InstructionsRole, ThoughtField};
 
 impl Chat {
@@ -64,9 +64,9 @@ impl Writer<'_> {
         }
     }
 
-    fn output(&mut self, call: &CallId, parts: &[Part]) {
+    fn output(&mut self, call: &CallId, parts: &[ContentPart]) {
         self.end_assistant();
-        let images = parts.iter().filter(|part| matches!(part, Part::Image(_)));
+        let images = parts.iter().filter(|part| matches!(part, ContentPart::Image(_)));
         let images: Vec<Value> = images.map(part_of).collect();
         let text = match text_of(parts) {
             Some(text) => text,
@@ -133,24 +133,24 @@ fn is_object(text: &str) -> bool {
 }
 
 /// A text where there are no pictures: more servers understand it than a list of parts.
-fn content_of(parts: &[Part]) -> Value {
-    if parts.iter().any(|part| matches!(part, Part::Image(_))) {
+fn content_of(parts: &[ContentPart]) -> Value {
+    if parts.iter().any(|part| matches!(part, ContentPart::Image(_))) {
         return parts.iter().map(part_of).collect();
     }
     json!(text_of(parts).unwrap_or_default())
 }
 
-fn part_of(part: &Part) -> Value {
+fn part_of(part: &ContentPart) -> Value {
     match part {
-        Part::Text(text) => json!({ "type": "text", "text": text }),
-        Part::Image(address) => json!({ "type": "image_url", "image_url": { "url": address } }),
+        ContentPart::Text(text) => json!({ "type": "text", "text": text }),
+        ContentPart::Image(address) => json!({ "type": "image_url", "image_url": { "url": address } }),
     }
 }
 
-fn text_of(parts: &[Part]) -> Option<String> {
+fn text_of(parts: &[ContentPart]) -> Option<String> {
     let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Image(_) => None,
+        ContentPart::Text(text) => Some(text.as_str()),
+        ContentPart::Image(_) => None,
     });
     let texts: Vec<&str> = texts.collect();
     (!texts.is_empty()).then(|| texts.join("\n"))

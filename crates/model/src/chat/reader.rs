@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::INPUT;
 use crate::complaint::Complaint;
-use crate::event::{Event, Usage};
+use crate::event::{ResponseEvent, Usage};
 use crate::failure::Failure;
-use crate::item::{Call, CallId, Input, Item, Part, Role};
+use crate::item::{Call, CallId, Input, Item, ContentPart, Role};
 use crate::request::{Request, ToolSpec};
 use crate::sse::{LONGEST_EVENT, SseEvent};
 use crate::wire::Reader;
@@ -64,7 +64,7 @@ impl ChatReader {
         }
     }
 
-    fn chunk(&mut self, data: &str) -> Result<Vec<Event>, Failure> {
+    fn chunk(&mut self, data: &str) -> Result<Vec<ResponseEvent>, Failure> {
         let Ok(value) = serde_json::from_str::<Value>(data) else { return Ok(Vec::new()) };
         if value.get("error").is_some_and(|error| !error.is_null()) {
             let complaint = Complaint::of_value(&value).unwrap_or_default();
@@ -84,7 +84,7 @@ impl ChatReader {
     }
 
     /// The items, once all pieces are there.
-    fn complete(&mut self) -> Result<Vec<Event>, Failure> {
+    fn complete(&mut self) -> Result<Vec<ResponseEvent>, Failure> {
         let gathered = std::mem::take(&mut self.gathered);
         match gathered.finish.as_deref() {
             Some(reason @ ("length" | "content_filter")) => {
@@ -106,10 +106,10 @@ impl ChatReader {
         }
         let thoughts = (!gathered.thoughts.is_empty()).then(|| Item::reasoning(gathered.thoughts));
         let words = (!gathered.words.is_empty())
-            .then(|| Item::message(Role::Assistant, vec![Part::Text(gathered.words)]));
+            .then(|| Item::message(Role::Assistant, vec![ContentPart::Text(gathered.words)]));
         let calls = gathered.calls.into_iter().enumerate().map(|(index, call)| self.call(call, index));
-        let items = thoughts.into_iter().chain(words).chain(calls).map(Event::Item);
-        Ok(items.chain([Event::Completed(gathered.usage)]).collect())
+        let items = thoughts.into_iter().chain(words).chain(calls).map(ResponseEvent::Item);
+        Ok(items.chain([ResponseEvent::Completed(gathered.usage)]).collect())
     }
 
     fn call(&self, written: Written, index: usize) -> Item {
@@ -126,7 +126,7 @@ impl ChatReader {
 }
 
 impl Reader for ChatReader {
-    fn read(&mut self, event: &SseEvent) -> Result<Vec<Event>, Failure> {
+    fn read(&mut self, event: &SseEvent) -> Result<Vec<ResponseEvent>, Failure> {
         match event.data.trim() {
             "[DONE]" => self.complete(),
             data => self.chunk(data),
@@ -134,7 +134,7 @@ impl Reader for ChatReader {
     }
 
     /// Some leave out the last word, but none the reason why they stopped.
-    fn end(&mut self) -> Result<Vec<Event>, Failure> {
+    fn end(&mut self) -> Result<Vec<ResponseEvent>, Failure> {
         if self.gathered.finish.is_some() {
             return self.complete();
         }
@@ -152,10 +152,10 @@ fn free_text(arguments: String) -> String {
 }
 
 impl Gathered {
-    fn take(&mut self, chunk: Chunk) -> Vec<Event> {
+    fn take(&mut self, chunk: Chunk) -> Vec<ResponseEvent> {
         let mut events = Vec::new();
         if !std::mem::replace(&mut self.started, true) {
-            events.push(Event::Started);
+            events.push(ResponseEvent::Started);
         }
         if let Some(usage) = chunk.usage {
             self.usage = usage.counted();
@@ -167,32 +167,32 @@ impl Gathered {
         events
     }
 
-    fn delta(&mut self, delta: Delta, events: &mut Vec<Event>) {
+    fn delta(&mut self, delta: Delta, events: &mut Vec<ResponseEvent>) {
         // Some send the same thought under both names.
         let thought = delta.reasoning.and_then(text).or_else(|| delta.reasoning_content.and_then(text));
         if let Some(thought) = thought {
             self.size += thought.len();
             self.thoughts.push_str(&thought);
-            events.push(Event::Thought(thought));
+            events.push(ResponseEvent::Thought(thought));
         }
         for words in [delta.content, delta.refusal].into_iter().flatten().filter_map(text) {
             self.size += words.len();
             self.words.push_str(&words);
-            events.push(Event::Text(words));
+            events.push(ResponseEvent::Text(words));
         }
         for piece in delta.tool_calls.into_iter().flatten() {
             events.extend(self.call_piece(piece));
         }
     }
 
-    fn call_piece(&mut self, piece: CallPiece) -> Option<Event> {
+    fn call_piece(&mut self, piece: CallPiece) -> Option<ResponseEvent> {
         let function = piece.function.unwrap_or_default();
         let id = piece.id.unwrap_or_default();
         let name = function.name.unwrap_or_default();
         let arguments = function.arguments.map(arguments_text).unwrap_or_default();
         self.size += id.len() + name.len() + arguments.len();
         let Some(call) = self.continued(piece.index, &id, &name) else {
-            let begun = (!name.is_empty()).then(|| Event::Calling(name.clone()));
+            let begun = (!name.is_empty()).then(|| ResponseEvent::Calling(name.clone()));
             self.calls.push(Written { index: piece.index, id, name, arguments });
             return begun;
         };
@@ -202,7 +202,7 @@ impl Gathered {
         }
         if call.name.is_empty() && !name.is_empty() {
             call.name.clone_from(&name);
-            return Some(Event::Calling(name));
+            return Some(ResponseEvent::Calling(name));
         }
         None
     }

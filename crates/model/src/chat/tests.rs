@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{Event, Usage};
+use crate::event::{ResponseEvent, Usage};
 use crate::failure::{Failure, Remedy};
-use crate::item::{Call, CallId, Input, Item, Part, Role};
+use crate::item::{Call, CallId, Input, Item, ContentPart, Role};
 use crate::provider::WireKind;
 use crate::sse::SseEvent;
 use crate::wire::tests::{read_all, request};
@@ -37,11 +37,11 @@ fn patch(id: &str, text: &str) -> Call {
 }
 
 fn said(text: &str) -> Item {
-    Item::message(Role::Assistant, vec![Part::Text(text.to_owned())])
+    Item::message(Role::Assistant, vec![ContentPart::Text(text.to_owned())])
 }
 
 fn answered(call: &Call, text: &str) -> Item {
-    Item::output(call, vec![Part::Text(text.to_owned())])
+    Item::output(call, vec![ContentPart::Text(text.to_owned())])
 }
 
 fn tools() -> Vec<ToolSpec> {
@@ -101,7 +101,7 @@ fn items_become_messages() {
         let body = body(&wire(), &request(items.to_vec()));
         assert_eq!(body["messages"], expected, "{items:?}");
     };
-    let image = || Part::Image("data:image/png;base64,AA==".to_owned());
+    let image = || ContentPart::Image("data:image/png;base64,AA==".to_owned());
     let url = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA==" } });
     let (one, two) = (function("c1", r#"{"a": 1}"#), patch("c2", "*** Begin"));
     let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
@@ -129,7 +129,7 @@ fn items_become_messages() {
             Item::call(one.clone()),
             Item::call(two.clone()),
             Item::output(&one, vec![image()]),
-            Item::output(&two, vec![Part::Text("see".to_owned()), image()]),
+            Item::output(&two, vec![ContentPart::Text("see".to_owned()), image()]),
             Item::user("and?"),
         ],
         json!([
@@ -144,7 +144,7 @@ fn items_become_messages() {
         ]),
     );
     check(
-        &[Item::message(Role::User, vec![Part::Text("look".to_owned()), image()])],
+        &[Item::message(Role::User, vec![ContentPart::Text("look".to_owned()), image()])],
         json!([{ "role": "user", "content": [{ "type": "text", "text": "look" }, url] }]),
     );
     // What led to nothing, and what belongs to another wire, is left out.
@@ -194,7 +194,7 @@ fn a_later_request_begins_with_the_bytes_of_the_earlier_one() {
     }
 }
 
-fn check(chunks: &[&str], expected: &Result<Vec<Event>, Failure>) {
+fn check(chunks: &[&str], expected: &Result<Vec<ResponseEvent>, Failure>) {
     let events: Vec<SseEvent> =
         chunks.iter().map(|data| SseEvent { event: String::new(), data: (*data).to_owned() }).collect();
     let mut request = request(vec![Item::user("a")]);
@@ -204,19 +204,19 @@ fn check(chunks: &[&str], expected: &Result<Vec<Event>, Failure>) {
 }
 
 const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-const NO_USAGE: Event =
-    Event::Completed(Usage { input: 0, cached: 0, cache_written: 0, output: 0, reasoning: 0 });
+const NO_USAGE: ResponseEvent =
+    ResponseEvent::Completed(Usage { input: 0, cached: 0, cache_written: 0, output: 0, reasoning: 0 });
 
-fn text(text: &str) -> Event {
-    Event::Text(text.to_owned())
+fn text(text: &str) -> ResponseEvent {
+    ResponseEvent::Text(text.to_owned())
 }
 
-fn thought(text: &str) -> Event {
-    Event::Thought(text.to_owned())
+fn thought(text: &str) -> ResponseEvent {
+    ResponseEvent::Thought(text.to_owned())
 }
 
-fn calling(name: &str) -> Event {
-    Event::Calling(name.to_owned())
+fn calling(name: &str) -> ResponseEvent {
+    ResponseEvent::Calling(name.to_owned())
 }
 
 #[test]
@@ -238,18 +238,18 @@ fn pieces_become_items_when_the_answer_is_complete() {
             r#"{"error":{"message":"too late"}}"#,
         ],
         &Ok(vec![
-            Event::Started,
+            ResponseEvent::Started,
             thought("h"),
             thought("m"),
             text("I "),
             text("look"),
             calling("f"),
             calling("apply_patch"),
-            Event::Item(Item::reasoning("hm")),
-            Event::Item(said("I look")),
-            Event::Item(Item::call(function("c1", "{ }"))),
-            Event::Item(Item::call(patch("c2", "*** é"))),
-            Event::Completed(Usage { input: 9, cached: 4, cache_written: 0, output: 5, reasoning: 3 }),
+            ResponseEvent::Item(Item::reasoning("hm")),
+            ResponseEvent::Item(said("I look")),
+            ResponseEvent::Item(Item::call(function("c1", "{ }"))),
+            ResponseEvent::Item(Item::call(patch("c2", "*** é"))),
+            ResponseEvent::Completed(Usage { input: 9, cached: 4, cache_written: 0, output: 5, reasoning: 3 }),
         ]),
     );
 }
@@ -261,8 +261,8 @@ fn calls_are_understood_however_they_are_numbered_and_worded() {
             deltas.iter().map(|pieces| format!(r#"{{"choices":[{{"delta":{{"tool_calls":{pieces}}}}}]}}"#));
         let chunks: Vec<String> = chunks.chain([STOP.to_owned(), "[DONE]".to_owned()]).collect();
         let events = calls.iter().map(|call| calling(&call.name));
-        let items = calls.iter().map(|call| Event::Item(Item::call(call.clone())));
-        let expected = [Event::Started].into_iter().chain(events).chain(items).chain([NO_USAGE]).collect();
+        let items = calls.iter().map(|call| ResponseEvent::Item(Item::call(call.clone())));
+        let expected = [ResponseEvent::Started].into_iter().chain(events).chain(items).chain([NO_USAGE]).collect();
         check(&chunks.iter().map(String::as_str).collect::<Vec<_>>(), &Ok(expected));
     };
     // All under one index, told apart by their ids.
@@ -305,11 +305,11 @@ fn an_answer_ends_well_or_says_why_not() {
     let failure = |remedy, message: &str| Err(Failure { remedy, message: message.to_owned() });
     let later = Remedy::Retry { after: None };
     let words = r#"{"choices":[{"delta":{"content":"a"}}]}"#;
-    let whole = Ok(vec![Event::Started, text("a"), Event::Item(said("a")), NO_USAGE]);
+    let whole = Ok(vec![ResponseEvent::Started, text("a"), ResponseEvent::Item(said("a")), NO_USAGE]);
     check(&[words, STOP, "[DONE]"], &whole);
     check(&[words, STOP], &whole);
     check(&[words, "[DONE]"], &whole);
-    check(&[STOP, "[DONE]"], &Ok(vec![Event::Started, NO_USAGE]));
+    check(&[STOP, "[DONE]"], &Ok(vec![ResponseEvent::Started, NO_USAGE]));
     check(&[words], &failure(later, "the stream of it ended before the answer was complete"));
     check(
         &[r#"{"choices":[{"delta":{"reasoning":"hm"}}]}"#, STOP, "[DONE]"],

@@ -6,7 +6,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::{Client, Exchange, Lost};
-use crate::event::Event;
+use crate::event::ResponseEvent;
 use crate::failure::Failure;
 use crate::http::Connection;
 use crate::sse::{Decoder, SseEvent};
@@ -14,13 +14,13 @@ use crate::wire::Reader;
 
 /// An answer that arrives piece by piece. Dropping it ends the exchange: unless it was complete, the connection is closed,
 /// which is how a provider hears that nobody listens any more.
-pub struct Answer {
+pub struct StreamedResponse {
     client: Client,
     state: State,
     decoder: Decoder,
     reader: Box<dyn Reader>,
     /// Read, but not asked for yet.
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<ResponseEvent>,
 }
 
 enum State {
@@ -29,7 +29,7 @@ enum State {
     Failed(Failure),
 }
 
-impl Answer {
+impl StreamedResponse {
     pub(super) fn begin(client: Client, exchange: Exchange, reader: Box<dyn Reader>) -> Self {
         let Exchange { connection, response } = exchange;
         Self {
@@ -43,7 +43,7 @@ impl Answer {
 
     /// The next piece; `None` after [`Event::Completed`]. After a failure the same failure comes again. May be dropped
     /// while it waits, and asked again: nothing is lost.
-    pub async fn next(&mut self) -> Result<Option<Event>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<ResponseEvent>, Failure> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
@@ -80,7 +80,7 @@ impl Answer {
                 Ok(pieces) => self.waiting.extend(pieces),
                 Err(failure) => return self.fail(failure),
             }
-            if matches!(self.waiting.back(), Some(Event::Completed(_))) {
+            if matches!(self.waiting.back(), Some(ResponseEvent::Completed(_))) {
                 return self.complete();
             }
         }

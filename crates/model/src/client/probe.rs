@@ -20,18 +20,18 @@ const LONGEST_LIST: usize = 8 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// What was tried, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProbeStep>,
 }
 
 /// A step, and what came of it.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct ProbeStep {
     /// Which.
     pub kind: StepKind,
     /// How long it took.
     pub took: Duration,
     /// What was found, or why nothing was.
-    pub found: Result<Found, Failure>,
+    pub found: Result<ProbeFinding, Failure>,
 }
 
 /// The steps, in their order.
@@ -51,7 +51,7 @@ pub enum StepKind {
 
 /// What a step found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ProbeFinding {
     /// These addresses.
     Addresses(Vec<SocketAddr>),
     /// This one answers.
@@ -92,7 +92,7 @@ impl Client {
     /// The models on offer, as the provider names them.
     pub async fn models(&self) -> Result<Vec<String>, Failure> {
         match self.models_on(self.0.connector.connect().await?).await? {
-            Found::Models(models) => Ok(models),
+            ProbeFinding::Models(models) => Ok(models),
             _ => Err(Failure::lasting(format!("{} lists no models", self.0.provider.name))),
         }
     }
@@ -101,11 +101,11 @@ impl Client {
         let connector = &self.0.connector;
         let look_up = connector.in_time(connector.look_up());
         let addresses =
-            probe.step(StepKind::LookUp, look_up, |found| Found::Addresses(found.clone())).await?;
+            probe.step(StepKind::LookUp, look_up, |found| ProbeFinding::Addresses(found.clone())).await?;
         let dial = connector.in_time(connector.dial(&addresses));
         let (mut stream, _) =
-            probe.step(StepKind::Connect, dial, |(_, address)| Found::Address(*address)).await?;
-        let passed = |_: &Stream| Found::Passed;
+            probe.step(StepKind::Connect, dial, |(_, address)| ProbeFinding::Address(*address)).await?;
+        let passed = |_: &Stream| ProbeFinding::Passed;
         if connector.is_tunnelled() {
             let tunnel = connector.in_time(connector.tunnel(stream));
             stream = probe.step(StepKind::Tunnel, tunnel, passed).await?;
@@ -117,13 +117,13 @@ impl Client {
         connector.begin(stream).await.ok()
     }
 
-    async fn models_on(&self, connection: Connection) -> Result<Found, Failure> {
+    async fn models_on(&self, connection: Connection) -> Result<ProbeFinding, Failure> {
         let message = self.message(http::Method::GET, "/models", Bytes::new());
         let exchange = self.on(connection, message).await.map_err(|lost| self.lost(lost))?;
         // The connection must live until the body was read.
         let (head, body) = exchange.response.into_parts();
         if matches!(head.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
-            return Ok(Found::NoList { status: head.status.as_u16() });
+            return Ok(ProbeFinding::NoList { status: head.status.as_u16() });
         }
         if head.status != StatusCode::OK {
             let refusal = refusal::of(self, head.status, &head.headers);
@@ -137,7 +137,7 @@ impl Client {
             tokio::time::timeout(self.0.provider.connect_timeout, Limited::new(body, LONGEST_LIST).collect());
         let body = body.await.ok().and_then(Result::ok).map(Collected::to_bytes).unwrap_or_default();
         drop(exchange.connection);
-        Ok(listed(&body).map_or(Found::NoList { status: 200 }, Found::Models))
+        Ok(listed(&body).map_or(ProbeFinding::NoList { status: 200 }, ProbeFinding::Models))
     }
 }
 
@@ -146,12 +146,12 @@ impl Probe {
         &mut self,
         kind: StepKind,
         step: impl Future<Output = Result<T, Failure>>,
-        found: impl Fn(&T) -> Found,
+        found: impl Fn(&T) -> ProbeFinding,
     ) -> Option<T> {
         let began = Instant::now();
         let result = step.await;
         let outcome = result.as_ref().map(found).map_err(Clone::clone);
-        self.steps.push(Step { kind, took: began.elapsed(), found: outcome });
+        self.steps.push(ProbeStep { kind, took: began.elapsed(), found: outcome });
         result.ok()
     }
 }

@@ -17,7 +17,7 @@ const LONGEST_BODY: usize = 64 * 1024;
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 /// A refusal whose words are still to come.
-pub(super) struct Refusal<'c> {
+pub(super) struct ErrorResponse<'c> {
     client: &'c Client,
     status: StatusCode,
     after: Option<Duration>,
@@ -26,11 +26,11 @@ pub(super) struct Refusal<'c> {
 }
 
 /// The refusal that this head announces, if it does.
-pub(super) fn of<'c>(client: &'c Client, status: StatusCode, headers: &HeaderMap) -> Option<Refusal<'c>> {
+pub(super) fn of<'c>(client: &'c Client, status: StatusCode, headers: &HeaderMap) -> Option<ErrorResponse<'c>> {
     let kind = text(headers, &CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
     // Not everybody names the type of a stream, but these two are never one.
     let foreign = ["application/json", "text/html"].iter().any(|other| kind.starts_with(other));
-    (status != StatusCode::OK || foreign).then(|| Refusal {
+    (status != StatusCode::OK || foreign).then(|| ErrorResponse {
         client,
         status,
         after: asked_to_wait(headers),
@@ -39,7 +39,7 @@ pub(super) fn of<'c>(client: &'c Client, status: StatusCode, headers: &HeaderMap
     })
 }
 
-impl Refusal<'_> {
+impl ErrorResponse<'_> {
     /// Reads the words, and says what they mean.
     pub(super) async fn read(self, body: Incoming) -> Failure {
         let body = Limited::new(body, LONGEST_BODY).collect();

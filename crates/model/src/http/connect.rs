@@ -165,7 +165,7 @@ impl Connector {
             ProxyKind::Http => self.http_tunnel(stream, proxy).await,
             ProxyKind::Socks5(lookup) => {
                 let wanted =
-                    socks::Wanted { address: &self.address, lookup, credentials: &proxy.credentials };
+                    socks::ConnectRequest { address: &self.address, lookup, credentials: &proxy.credentials };
                 socks::connect(stream, &wanted).await.map_err(|error| error.into_failure(&self.hop()))
             }
         }

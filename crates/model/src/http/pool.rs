@@ -18,9 +18,9 @@ const LONGEST_END: Duration = Duration::from_millis(50);
 
 /// The connections.
 #[derive(Default)]
-pub(crate) struct Pool(Mutex<Vec<Kept>>);
+pub(crate) struct Pool(Mutex<Vec<IdleConnection>>);
 
-struct Kept {
+struct IdleConnection {
     connection: Connection,
     /// The end of the last answer, which may not have come yet when its last event was read.
     rest: Incoming,
@@ -34,7 +34,7 @@ impl Pool {
         if kept.len() >= MOST_KEPT {
             kept.remove(0);
         }
-        kept.push(Kept { connection, rest, since: Instant::now() });
+        kept.push(IdleConnection { connection, rest, since: Instant::now() });
     }
 
     /// The connection that was used last, of those that are still good.
@@ -47,12 +47,12 @@ impl Pool {
         None
     }
 
-    fn pop(&self) -> Option<Kept> {
+    fn pop(&self) -> Option<IdleConnection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 }
 
-impl Kept {
+impl IdleConnection {
     async fn if_good(mut self) -> Option<Connection> {
         if self.since.elapsed() > LONGEST_IDLE {
             return None;

@@ -23,7 +23,7 @@ const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
 /// The connection that is asked of the proxy.
-pub(super) struct Wanted<'a> {
+pub(super) struct ConnectRequest<'a> {
     pub(super) address: &'a Address,
     pub(super) lookup: NameLookup,
     /// `user:password`.
@@ -85,7 +85,7 @@ impl SocksError {
 }
 
 /// Has the proxy connect this stream to the address.
-pub(super) async fn connect(mut stream: Stream, wanted: &Wanted<'_>) -> Result<Stream, SocksError> {
+pub(super) async fn connect(mut stream: Stream, wanted: &ConnectRequest<'_>) -> Result<Stream, SocksError> {
     log_in(&mut stream, wanted.credentials.as_ref()).await?;
     let mut request = vec![VERSION, CONNECT, 0];
     request.extend(destination(wanted).await?);
@@ -125,7 +125,7 @@ async fn show_password(stream: &mut Stream, credentials: &Key) -> Result<(), Soc
 }
 
 /// The kind and the bytes of the address to connect to.
-async fn destination(wanted: &Wanted<'_>) -> Result<Vec<u8>, SocksError> {
+async fn destination(wanted: &ConnectRequest<'_>) -> Result<Vec<u8>, SocksError> {
     let host = &wanted.address.host;
     match (host.parse::<IpAddr>(), wanted.lookup) {
         (Ok(address), _) => Ok(address_bytes(address)),

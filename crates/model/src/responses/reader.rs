@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::complaint::Complaint;
-use crate::event::{Event, Usage};
+use crate::event::{ResponseEvent, Usage};
 use crate::failure::Failure;
 use crate::item::Item;
 use crate::sse::SseEvent;
@@ -37,26 +37,26 @@ impl ResponsesReader {
 }
 
 impl Reader for ResponsesReader {
-    fn read(&mut self, event: &SseEvent) -> Result<Vec<Event>, Failure> {
+    fn read(&mut self, event: &SseEvent) -> Result<Vec<ResponseEvent>, Failure> {
         let data = event.data.as_str();
-        let Ok(told) = serde_json::from_str::<Told<'_>>(data) else { return Ok(Vec::new()) };
+        let Ok(told) = serde_json::from_str::<EventFields<'_>>(data) else { return Ok(Vec::new()) };
         // Some say only above the data what it is.
         let kind = told.kind.as_deref().unwrap_or(&event.event);
-        let piece = |make: fn(String) -> Event| {
+        let piece = |make: fn(String) -> ResponseEvent| {
             told.delta.as_ref().and_then(Value::as_str).map(|text| make(text.to_owned()))
         };
         let event = match kind {
-            "response.created" => Some(Event::Started),
+            "response.created" => Some(ResponseEvent::Started),
             "response.output_item.added" => told.item.and_then(called),
-            "response.output_text.delta" | "response.refusal.delta" => piece(Event::Text),
+            "response.output_text.delta" | "response.refusal.delta" => piece(ResponseEvent::Text),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                piece(Event::Thought)
+                piece(ResponseEvent::Thought)
             }
             "response.reasoning_summary_part.added" if told.summary_index > Some(0) => {
-                Some(Event::Thought("\n\n".to_owned()))
+                Some(ResponseEvent::Thought("\n\n".to_owned()))
             }
             "response.output_item.done" => told.item.and_then(item),
-            "response.completed" => Some(Event::Completed(told.response.map(usage).unwrap_or_default())),
+            "response.completed" => Some(ResponseEvent::Completed(told.response.map(usage).unwrap_or_default())),
             "response.failed" | "error" => return Err(self.failed(data)),
             "response.incomplete" => return Err(self.incomplete(data)),
             // A gateway's complaint bears no type at all.
@@ -66,14 +66,14 @@ impl Reader for ResponsesReader {
         Ok(event.into_iter().collect())
     }
 
-    fn end(&mut self) -> Result<Vec<Event>, Failure> {
+    fn end(&mut self) -> Result<Vec<ResponseEvent>, Failure> {
         Err(Failure::passing(format!("the stream of {} ended before the answer was complete", self.provider)))
     }
 }
 
 /// The parts of an event that matter. The texts inside are not unpacked before it is known what they are.
 #[derive(Deserialize)]
-struct Told<'d> {
+struct EventFields<'d> {
     #[serde(rename = "type")]
     kind: Option<String>,
     #[serde(borrow)]
@@ -86,15 +86,15 @@ struct Told<'d> {
     error: Option<&'d RawValue>,
 }
 
-fn called(item: &RawValue) -> Option<Event> {
+fn called(item: &RawValue) -> Option<ResponseEvent> {
     let item = Item::from_json(item.get()).ok()?;
-    item.as_call().map(|call| Event::Calling(call.name.clone()))
+    item.as_call().map(|call| ResponseEvent::Calling(call.name.clone()))
 }
 
 /// The item in the bytes it came in, but on one line: outside of its texts a line's end is only a blank.
-fn item(item: &RawValue) -> Option<Event> {
+fn item(item: &RawValue) -> Option<ResponseEvent> {
     let json = item.get().replace(['\n', '\r'], " ");
-    Item::from_json(json).ok().map(Event::Item)
+    Item::from_json(json).ok().map(ResponseEvent::Item)
 }
 
 fn usage(response: &RawValue) -> Usage {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{Event, Usage};
+use crate::event::{ResponseEvent, Usage};
 use crate::failure::{Failure, Remedy};
 use crate::provider::{Provider, WireKind};
 use crate::request::Grammar;
@@ -92,7 +92,7 @@ fn a_later_request_begins_with_the_bytes_of_the_earlier_one() {
     assert!(earlier.contains(strange), "{earlier}");
 }
 
-fn check(events: &[&str], expected: &Result<Vec<Event>, Failure>) {
+fn check(events: &[&str], expected: &Result<Vec<ResponseEvent>, Failure>) {
     let events: Vec<SseEvent> =
         events.iter().map(|data| SseEvent { event: String::new(), data: (*data).to_owned() }).collect();
     let mut reader = wire().reader(&request(Vec::new()));
@@ -104,7 +104,7 @@ fn an_answer_is_read_item_by_item() {
     let reasoning = r#"{"type":"reasoning","id":"r","summary":[],"encrypted_content":"zzz"}"#;
     let call = r#"{"id":"fc","type":"function_call","call_id":"c1","name":"f","arguments":"{ }"}"#;
     let torn = "{\"type\":\"message\",\n\"role\":\"assistant\",\"content\":[]}";
-    let item = |json: &str| Event::Item(Item::from_json(json).unwrap());
+    let item = |json: &str| ResponseEvent::Item(Item::from_json(json).unwrap());
     let usage = r#"{"input_tokens":9,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":14}"#;
     check(
         &[
@@ -124,14 +124,14 @@ fn an_answer_is_read_item_by_item() {
             r#"{"type":"response.failed"}"#,
         ],
         &Ok(vec![
-            Event::Started,
-            Event::Thought("hm".to_owned()),
+            ResponseEvent::Started,
+            ResponseEvent::Thought("hm".to_owned()),
             item(reasoning),
-            Event::Calling("f".to_owned()),
+            ResponseEvent::Calling("f".to_owned()),
             item(call),
-            Event::Text("né".to_owned()),
+            ResponseEvent::Text("né".to_owned()),
             item(&torn.replace('\n', " ")),
-            Event::Completed(Usage { input: 9, cached: 4, cache_written: 2, output: 5, reasoning: 3 }),
+            ResponseEvent::Completed(Usage { input: 9, cached: 4, cache_written: 2, output: 5, reasoning: 3 }),
         ]),
     );
 }
@@ -161,7 +161,7 @@ fn an_answer_that_fails_says_what_may_be_done() {
         &[r#"{"error":{"message":"no more","code":"insufficient_quota"}}"#],
         &failure(Remedy::GiveUp, "it failed: no more"),
     );
-    check(&[r#"{"type":"response.completed"}"#], &Ok(vec![Event::Completed(Usage::default())]));
+    check(&[r#"{"type":"response.completed"}"#], &Ok(vec![ResponseEvent::Completed(Usage::default())]));
 }
 
 proptest! {

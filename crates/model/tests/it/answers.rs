@@ -1,7 +1,7 @@
 //! Answers that arrive as they should.
 
 use serde_json::json;
-use windlass_model::{Call, CallId, Content, Event, Input, Item, Part, Usage, WireKind};
+use windlass_model::{Call, CallId, Content, ResponseEvent, Input, Item, ContentPart, Usage, WireKind};
 use windlass_testkit::model::{
     self, Invariants, Model, always, call, call_verbatim, custom, say, think, turn,
 };
@@ -16,22 +16,22 @@ async fn an_answer_comes_piece_by_piece_and_item_by_item() {
         let model = Model::playing(vec![always(said.and(custom("apply_patch", "*** Bégin")).costing(usage))]);
         let events = ask(&client(&model, wire), &hello()).await.unwrap();
 
-        assert_eq!(events.first(), Some(&Event::Started));
+        assert_eq!(events.first(), Some(&ResponseEvent::Started));
         let text: String =
-            pieces(&events, |event| if let Event::Text(text) = event { Some(text) } else { None });
+            pieces(&events, |event| if let ResponseEvent::Text(text) = event { Some(text) } else { None });
         let thought: String =
-            pieces(&events, |event| if let Event::Thought(text) = event { Some(text) } else { None });
+            pieces(&events, |event| if let ResponseEvent::Thought(text) = event { Some(text) } else { None });
         assert_eq!((text.as_str(), thought.as_str()), ("I look", "let me see"), "{wire:?}");
-        let calling = events.iter().filter(|event| matches!(event, Event::Calling(_)));
+        let calling = events.iter().filter(|event| matches!(event, ResponseEvent::Calling(_)));
         assert_eq!(calling.count(), 2);
         let usage = Usage { input: 20, cached: 8, cache_written: 0, output: 6, reasoning: 2 };
-        assert_eq!(events.last(), Some(&Event::Completed(usage)));
+        assert_eq!(events.last(), Some(&ResponseEvent::Completed(usage)));
         check_items(&items(&events));
         model.finish();
     }
 }
 
-fn pieces(events: &[Event], piece: impl Fn(&Event) -> Option<&String>) -> String {
+fn pieces(events: &[ResponseEvent], piece: impl Fn(&ResponseEvent) -> Option<&String>) -> String {
     events.iter().filter_map(piece).map(String::as_str).collect()
 }
 
@@ -61,7 +61,7 @@ async fn a_conversation_grows_byte_by_byte() {
             request.items.extend(items);
             request.items.extend(calls.iter().map(|call| Item::output(call, vec![answer_to(&call.id)])));
         }
-        assert!(last.contains(&Event::Item(items(&last)[0].clone())), "{last:?}");
+        assert!(last.contains(&ResponseEvent::Item(items(&last)[0].clone())), "{last:?}");
         let requests = model.finish();
         Invariants::strict().check(&requests);
         let bodies: Vec<&str> = requests.iter().map(model::Request::text).collect();
@@ -74,8 +74,8 @@ async fn a_conversation_grows_byte_by_byte() {
     }
 }
 
-fn answer_to(call: &CallId) -> Part {
-    Part::Text(format!("the answer to {call}"))
+fn answer_to(call: &CallId) -> ContentPart {
+    ContentPart::Text(format!("the answer to {call}"))
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Requests that are not for models, over the same connections.
 
 use bytes::Bytes;
-use windlass_model::{Carrier, CarrierError, Parcel, Proxy, Reply, Way};
+use windlass_model::{HttpTransport, CarrierError, Parcel, Proxy, Reply, HttpRoute};
 use windlass_testkit::model::{Model, say};
 
 use super::relay::{Asked, certificate, encrypted, proxy};
@@ -21,7 +21,7 @@ async fn body(mut reply: Reply) -> String {
 #[tokio::test]
 async fn a_reply_comes_with_its_head_and_the_connection_is_kept() {
     let model = Model::answering(|_| say("hello"));
-    let carrier = Carrier::new("it", &format!("{}/models", model.base_url()), Way::default()).unwrap();
+    let carrier = HttpTransport::new("it", &format!("{}/models", model.base_url()), HttpRoute::default()).unwrap();
     for _ in 0..3 {
         let reply = carrier.send(parcel("GET")).await.unwrap();
         assert_eq!(reply.status, 200);
@@ -36,7 +36,7 @@ async fn a_reply_comes_with_its_head_and_the_connection_is_kept() {
 async fn headers_are_carried_and_a_slash_at_the_end_counts() {
     let model = Model::answering(|_| say("hello"));
     model.require_key("sk-1");
-    let to = |path: &str| Carrier::new("it", &format!("{}{path}", model.base_url()), Way::default()).unwrap();
+    let to = |path: &str| HttpTransport::new("it", &format!("{}{path}", model.base_url()), HttpRoute::default()).unwrap();
     let mut with_key = parcel("GET");
     with_key.headers = vec![("Authorization".to_owned(), "Bearer sk-1".to_owned())];
     assert_eq!(to("/models").send(parcel("GET")).await.unwrap().status, 401);
@@ -54,17 +54,17 @@ async fn the_way_may_be_encrypted_or_through_a_proxy() {
     let (pem, acceptor) = certificate();
     let relay = encrypted(acceptor, model.address()).await;
     let url = format!("https://localhost:{}/v1/models", relay.address.port());
-    let trusting = Way { extra_roots: Some(pem), ..Way::default() };
-    let carrier = Carrier::new("it", &url, trusting).unwrap();
+    let trusting = HttpRoute { extra_roots: Some(pem), ..HttpRoute::default() };
+    let carrier = HttpTransport::new("it", &url, trusting).unwrap();
     assert_eq!(carrier.send(parcel("GET")).await.unwrap().status, 200);
-    let stranger = Carrier::new("it", &url, Way::default()).unwrap().send(parcel("GET")).await;
+    let stranger = HttpTransport::new("it", &url, HttpRoute::default()).unwrap().send(parcel("GET")).await;
     let said = stranger.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(said.contains("invalid peer certificate"), "{said}");
 
     let asked = Asked::default();
     let through = proxy(&asked, Ok(model.address())).await;
-    let way = Way { proxy: Some(Proxy::parse(&through.address.to_string()).unwrap()), ..Way::default() };
-    let carrier = Carrier::new("it", "http://tools.example/v1/models", way).unwrap();
+    let way = HttpRoute { proxy: Some(Proxy::parse(&through.address.to_string()).unwrap()), ..HttpRoute::default() };
+    let carrier = HttpTransport::new("it", "http://tools.example/v1/models", way).unwrap();
     assert_eq!(carrier.send(parcel("GET")).await.unwrap().status, 200);
     assert_eq!(asked.all(), [("GET http://tools.example/v1/models HTTP/1.1".to_owned(), None)]);
 }
@@ -72,7 +72,7 @@ async fn the_way_may_be_encrypted_or_through_a_proxy() {
 #[tokio::test]
 async fn nobody_there_is_said_with_the_address() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let carrier = Carrier::new("it", &format!("http://{free}/mcp"), Way::default()).unwrap();
+    let carrier = HttpTransport::new("it", &format!("http://{free}/mcp"), HttpRoute::default()).unwrap();
     let said = carrier.send(parcel("POST")).await.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(said.starts_with(&format!("cannot connect to {free}: ")), "{said}");
 }

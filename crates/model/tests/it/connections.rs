@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 
-use windlass_model::{Client, Event, Provider, WireKind};
+use windlass_model::{Client, ResponseEvent, Provider, WireKind};
 use windlass_testkit::model::{Gate, Model, Reply, always, say};
 
 use super::rig::{BOTH, ask, client, failure, hello, words};
@@ -46,7 +46,7 @@ async fn questions_at_the_same_time_have_connections_of_their_own() {
     let client = client(&model, WireKind::Responses);
     let mut first = client.send(&hello()).await.unwrap();
     let mut second = client.send(&hello()).await.unwrap();
-    assert_eq!(second.next().await, Ok(Some(Event::Started)));
+    assert_eq!(second.next().await, Ok(Some(ResponseEvent::Started)));
     gate.open();
     for answer in [&mut first, &mut second] {
         super::rig::read(answer).await.unwrap_or_else(|failure| panic!("{failure}"));
@@ -88,7 +88,7 @@ async fn a_wait_that_is_given_up_loses_nothing() {
     let gate = Gate::closed();
     let model = Model::playing(vec![always(say("hello").stalled_after_events(2, &gate))]);
     let mut answer = client(&model, WireKind::Responses).send(&hello()).await.unwrap();
-    assert_eq!(answer.next().await, Ok(Some(Event::Started)));
+    assert_eq!(answer.next().await, Ok(Some(ResponseEvent::Started)));
     let waited = tokio::select! {
         biased;
         event = answer.next() => Some(event),
@@ -139,7 +139,7 @@ async fn a_kept_connection_that_was_closed_is_replaced() {
     let client = Client::new(provider).unwrap();
     for _ in 0..3 {
         let events = ask(&client, &hello()).await.unwrap();
-        assert!(matches!(events.as_slice(), [Event::Completed(_)]), "{events:?}");
+        assert!(matches!(events.as_slice(), [ResponseEvent::Completed(_)]), "{events:?}");
     }
     drop(client);
     server.join().unwrap();

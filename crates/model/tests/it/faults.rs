@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_model::{Client, Event, Failure, Key, Remedy, WireKind};
+use windlass_model::{Client, ResponseEvent, Failure, Key, Remedy, WireKind};
 use windlass_testkit::model::{Gate, Model, Reply, always, call_verbatim, say, think};
 
 use super::rig::{BOTH, LATER, ask, client, failure, hello, items, provider, words};
@@ -91,7 +91,7 @@ async fn what_came_before_the_break_is_delivered_first_and_the_failure_stays() {
         }
     };
     assert_eq!(items(&events).len(), 1);
-    assert_eq!(events.last(), Some(&Event::Text("ha".to_owned())));
+    assert_eq!(events.last(), Some(&ResponseEvent::Text("ha".to_owned())));
     assert_eq!(answer.next().await, Err(failure));
 }
 

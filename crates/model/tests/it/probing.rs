@@ -1,6 +1,6 @@
 //! Trying the way to a provider step by step.
 
-use windlass_model::{Client, Found, Key, Probe, Proxy, StepKind, WireKind};
+use windlass_model::{Client, ProbeFinding, Key, Probe, Proxy, StepKind, WireKind};
 use windlass_testkit::model::{MODEL, Model, say};
 
 use super::relay::{Asked, certificate, encrypted, proxy};
@@ -10,8 +10,8 @@ fn kinds(probe: &Probe) -> Vec<StepKind> {
     probe.steps.iter().map(|step| step.kind).collect()
 }
 
-fn listed() -> Found {
-    Found::Models(vec![MODEL.to_owned()])
+fn listed() -> ProbeFinding {
+    ProbeFinding::Models(vec![MODEL.to_owned()])
 }
 
 #[tokio::test]
@@ -21,8 +21,8 @@ async fn every_step_is_told_with_what_it_found() {
     let probe = client.probe().await;
     assert!(probe.passed());
     assert_eq!(kinds(&probe), [StepKind::LookUp, StepKind::Connect, StepKind::Models]);
-    let found: Vec<Found> = probe.steps.into_iter().map(|step| step.found.unwrap()).collect();
-    assert_eq!(found, [Found::Addresses(vec![model.address()]), Found::Address(model.address()), listed()]);
+    let found: Vec<ProbeFinding> = probe.steps.into_iter().map(|step| step.found.unwrap()).collect();
+    assert_eq!(found, [ProbeFinding::Addresses(vec![model.address()]), ProbeFinding::Address(model.address()), listed()]);
     assert_eq!(client.models().await, Ok(vec![MODEL.to_owned()]));
 }
 
@@ -57,7 +57,7 @@ async fn the_first_step_that_fails_is_the_last() {
     elsewhere.base_url = format!("http://{}/v2", model.address());
     elsewhere.key = Some(Key::new("sk-secret"));
     let probe = Client::new(elsewhere).unwrap().probe().await;
-    assert_eq!(probe.steps[2].found, Ok(Found::NoList { status: 404 }));
+    assert_eq!(probe.steps[2].found, Ok(ProbeFinding::NoList { status: 404 }));
 
     let address = model.address();
     drop(model);

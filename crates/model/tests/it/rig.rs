@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_model::{
-    Answer, Client, Event, Failure, Item, Provider, Remedy, Request, Role, ToolSpec, WireKind,
+    StreamedResponse, Client, ResponseEvent, Failure, Item, Provider, Remedy, Request, Role, ToolSpec, WireKind,
 };
 use windlass_testkit::model::Model;
 
@@ -52,16 +52,16 @@ pub(crate) fn hello() -> Request {
 }
 
 /// All pieces of an answer.
-pub(crate) async fn read(answer: &mut Answer) -> Result<Vec<Event>, Failure> {
+pub(crate) async fn read(answer: &mut StreamedResponse) -> Result<Vec<ResponseEvent>, Failure> {
     let mut events = Vec::new();
     while let Some(event) = answer.next().await? {
         events.push(event);
     }
-    assert!(matches!(events.last(), Some(Event::Completed(_))), "{events:?}");
+    assert!(matches!(events.last(), Some(ResponseEvent::Completed(_))), "{events:?}");
     Ok(events)
 }
 
-pub(crate) async fn ask(client: &Client, request: &Request) -> Result<Vec<Event>, Failure> {
+pub(crate) async fn ask(client: &Client, request: &Request) -> Result<Vec<ResponseEvent>, Failure> {
     read(&mut client.send(request).await?).await
 }
 
@@ -71,9 +71,9 @@ pub(crate) async fn words(client: &Client, request: &Request) -> Result<String, 
     Ok(items(&events).iter().filter_map(|item| item.words_of(Role::Assistant)).collect())
 }
 
-pub(crate) fn items(events: &[Event]) -> Vec<Item> {
-    let item = |event: &Event| match event {
-        Event::Item(item) => Some(item.clone()),
+pub(crate) fn items(events: &[ResponseEvent]) -> Vec<Item> {
+    let item = |event: &ResponseEvent| match event {
+        ResponseEvent::Item(item) => Some(item.clone()),
         _ => None,
     };
     events.iter().filter_map(item).collect()

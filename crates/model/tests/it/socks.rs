@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use windlass_model::{Client, Found, Key, Provider, Proxy, Remedy, StepKind, WireKind};
+use windlass_model::{Client, ProbeFinding, Key, Provider, Proxy, Remedy, StepKind, WireKind};
 use windlass_testkit::model::{Model, say};
 
 use super::relay::{Relay, certificate, encrypted, pass, serving};
@@ -213,5 +213,5 @@ async fn a_probe_tells_of_the_tunnel() {
     provider.key = Some(Key::new("sk-1"));
     let probe = Client::new(provider).unwrap().probe().await;
     let tunnel = probe.steps.iter().find(|step| step.kind == StepKind::Tunnel).expect("it is a step");
-    assert_eq!(tunnel.found, Ok(Found::Passed));
+    assert_eq!(tunnel.found, Ok(ProbeFinding::Passed));
 }

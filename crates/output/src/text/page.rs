@@ -22,7 +22,7 @@ pub(crate) struct Page {
     rows: usize,
     /// The cursor's row; may lie below the last line, which is made when something is written there.
     row: usize,
-    place: Place,
+    place: CursorColumn,
     /// The row number of the first line, if an address began it.
     top: Option<usize>,
     /// How many lines have left the page.
@@ -44,7 +44,7 @@ enum Alternate {
 
 /// Where in its line the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum CursorColumn {
     /// Behind the last character of a plain line, whatever column that is.
     End,
     Column(usize),
@@ -59,7 +59,7 @@ enum Place {
 struct Saved {
     /// Counted from the first line of the output; `None`: on no line that can still change.
     line: Option<u64>,
-    place: Place,
+    place: CursorColumn,
     /// How long the line was, if the cursor was at its end.
     columns: usize,
 }
@@ -92,7 +92,7 @@ impl Page {
             lines: VecDeque::from([first]),
             rows: rows.max(1),
             row: 0,
-            place: Place::End,
+            place: CursorColumn::End,
             top: None,
             left: 0,
             saved: None,
@@ -122,7 +122,7 @@ impl Page {
         if self.is_hidden() {
             return;
         }
-        if self.place == Place::End
+        if self.place == CursorColumn::End
             && let Some(line) = self.lines.get_mut(self.row)
             && text.len() <= line.room()
         {
@@ -134,7 +134,7 @@ impl Page {
     /// Ends the line; the next one begins at `raw`.
     #[inline]
     pub(crate) fn newline(&mut self, raw: Offset, out: &mut View) {
-        if let Place::NewLine { row, .. } = self.place {
+        if let CursorColumn::NewLine { row, .. } = self.place {
             self.turn(raw, out);
             self.top = row.map(|row| row.saturating_add(1));
             return;
@@ -142,20 +142,20 @@ impl Page {
         self.make_row(raw);
         self.row += 1;
         if self.row < self.lines.len() {
-            self.place = Place::Column(0);
+            self.place = CursorColumn::Column(0);
             return;
         }
         let mut line = if self.lines.len() >= self.rows { self.retire(out) } else { Line::default() };
         line.reset(raw);
         self.lines.push_back(line);
-        self.place = Place::End;
+        self.place = CursorColumn::End;
     }
 
     /// Whether the cursor stands on a new last line that begins at `raw`.
     #[inline]
     pub(crate) fn begins_line(&self, raw: Offset) -> bool {
         let last = self.lines.get(self.row).filter(|line| line.is_empty() && line.start() == raw);
-        last.is_some() && self.row + 1 == self.lines.len() && self.place == Place::End && !self.is_hidden()
+        last.is_some() && self.row + 1 == self.lines.len() && self.place == CursorColumn::End && !self.is_hidden()
     }
 
     /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left the
@@ -183,16 +183,16 @@ impl Page {
     /// Moves by whole rows, keeping the column. Below the last row that the page can have, a new line begins.
     pub(crate) fn move_rows(&mut self, rows: isize, raw: Offset, out: &mut View) {
         let column = self.column();
-        if let Place::NewLine { row, .. } = self.place {
+        if let CursorColumn::NewLine { row, .. } = self.place {
             let row = row.map(|row| row.saturating_add_signed(rows));
-            self.place = Place::NewLine { row, column };
+            self.place = CursorColumn::NewLine { row, column };
             return;
         }
         match (self.row.checked_add_signed(rows), self.top) {
             // Above a line that an address began lie lines that have nothing to do with it.
             (None, Some(top)) => {
                 let row = top.saturating_add_signed(rows.saturating_add_unsigned(self.row));
-                self.place = Place::NewLine { row: Some(row), column };
+                self.place = CursorColumn::NewLine { row: Some(row), column };
             }
             (Some(row), _) if row > self.row && self.row + 1 == self.rows => {
                 self.newline(raw, out);
@@ -211,15 +211,15 @@ impl Page {
     /// Moves to a column of the line.
     pub(crate) fn go_to_column(&mut self, column: usize) {
         match self.place {
-            Place::NewLine { row, .. } => self.place = Place::NewLine { row, column },
-            _ if column == 0 => self.place = Place::Column(0),
+            CursorColumn::NewLine { row, .. } => self.place = CursorColumn::NewLine { row, column },
+            _ if column == 0 => self.place = CursorColumn::Column(0),
             _ => self.go(self.row, column),
         }
     }
 
     /// Moves to an address.
     pub(crate) fn go_to(&mut self, row: usize, column: usize) {
-        self.place = Place::NewLine { row: Some(row), column };
+        self.place = CursorColumn::NewLine { row: Some(row), column };
     }
 
     /// Moves to a row by address, keeping the column.
@@ -239,7 +239,7 @@ impl Page {
 
     /// Moves off all lines: what is printed next begins a new one.
     fn leave_line(&mut self) {
-        self.place = Place::NewLine { row: None, column: 0 };
+        self.place = CursorColumn::NewLine { row: None, column: 0 };
     }
 
     pub(crate) fn save_cursor(&mut self) {
@@ -249,7 +249,7 @@ impl Page {
         if !narrow {
             self.column();
         }
-        let is_on_line = !matches!(self.place, Place::NewLine { .. });
+        let is_on_line = !matches!(self.place, CursorColumn::NewLine { .. });
         let line = is_on_line.then_some(self.left + self.row as u64);
         self.saved = Some(Saved { line, place: self.place, columns });
     }
@@ -262,18 +262,18 @@ impl Page {
         self.row = row.min(self.rows - 1);
         let line = self.lines.get(self.row);
         self.place = match (saved.place, line) {
-            (Place::End, Some(line)) if line.is_plain() && line.len() == saved.columns => Place::End,
-            (Place::End, _) => Place::Column(saved.columns),
+            (CursorColumn::End, Some(line)) if line.is_plain() && line.len() == saved.columns => CursorColumn::End,
+            (CursorColumn::End, _) => CursorColumn::Column(saved.columns),
             (place, _) => place,
         };
     }
 
     pub(crate) fn erase_in_line(&mut self, erase: Erase) {
-        let nothing_after = erase == Erase::After && self.place == Place::End;
+        let nothing_after = erase == Erase::After && self.place == CursorColumn::End;
         if nothing_after || !self.is_on_line() {
             return;
         }
-        let column = if self.place == Place::Column(0) { 0 } else { self.column() };
+        let column = if self.place == CursorColumn::Column(0) { 0 } else { self.column() };
         let line = &mut self.lines[self.row];
         match erase {
             Erase::After => line.erase_after(column),
@@ -287,7 +287,7 @@ impl Page {
     pub(crate) fn erase_in_page(&mut self, erase: Erase, raw: Offset, out: &mut View) {
         match erase {
             Erase::All => self.turn(raw, out),
-            Erase::Before => self.place = Place::NewLine { row: None, column: self.column() },
+            Erase::Before => self.place = CursorColumn::NewLine { row: None, column: self.column() },
             Erase::After if self.is_on_line() => {
                 self.erase_in_line(erase);
                 self.lines.truncate(self.row + 1);
@@ -314,7 +314,7 @@ impl Page {
         }
         self.top = None;
         self.row = 0;
-        self.place = Place::Column(0);
+        self.place = CursorColumn::Column(0);
     }
 
     /// Inserts empty lines above the cursor's. Where the page is full, its oldest lines make room: the newest ones, which a
@@ -336,7 +336,7 @@ impl Page {
             line.reset(start);
             self.lines.insert(self.row, line);
         }
-        self.place = Place::Column(0);
+        self.place = CursorColumn::Column(0);
     }
 
     pub(crate) fn delete_lines(&mut self, count: usize) {
@@ -346,7 +346,7 @@ impl Page {
         let to = self.row.saturating_add(count).min(self.lines.len());
         self.keep_start(to);
         self.lines.drain(self.row..to);
-        self.place = Place::Column(0);
+        self.place = CursorColumn::Column(0);
     }
 
     pub(crate) fn insert_columns(&mut self, count: usize) {
@@ -389,7 +389,7 @@ impl Page {
     /// Blanks before the cursor belong to what a reader sees as a prompt.
     fn kept_columns(&self, row: usize) -> usize {
         match self.place {
-            Place::Column(column) if row == self.row => column,
+            CursorColumn::Column(column) if row == self.row => column,
             _ => 0,
         }
     }
@@ -398,20 +398,20 @@ impl Page {
         self.begin_line(raw, out);
         self.make_row(raw);
         let line = &mut self.lines[self.row];
-        if self.place == Place::Column(0) && line.is_empty() {
+        if self.place == CursorColumn::Column(0) && line.is_empty() {
             line.erase();
-            self.place = Place::End;
+            self.place = CursorColumn::End;
         }
         match self.place {
-            Place::End => self.append_long(text, raw, out),
-            Place::Column(_) | Place::NewLine { .. } => self.overwrite(text, raw, out),
+            CursorColumn::End => self.append_long(text, raw, out),
+            CursorColumn::Column(_) | CursorColumn::NewLine { .. } => self.overwrite(text, raw, out),
         }
     }
 
     /// Begins a new line where the cursor was sent to one. It continues the line that the cursor is on if that has the same
     /// address and is not as long yet, as the cells of a table are.
     fn begin_line(&mut self, raw: Offset, out: &mut View) {
-        let Place::NewLine { row, column } = self.place else { return };
+        let CursorColumn::NewLine { row, column } = self.place else { return };
         let here = self.top.map(|top| top.saturating_add(self.row));
         if row.is_none() || row != here || column < self.width() {
             self.turn(raw, out);
@@ -448,7 +448,7 @@ impl Page {
                 _ => self.lines[self.row].put(column, what),
             };
         }
-        self.place = Place::Column(column);
+        self.place = CursorColumn::Column(column);
     }
 
     /// Hands out an overlong line as far as it goes; it continues, empty, at `raw`.
@@ -461,7 +461,7 @@ impl Page {
         let line = &mut self.lines[0];
         line.write_to(out, usize::MAX);
         line.reset(start);
-        self.place = Place::End;
+        self.place = CursorColumn::End;
     }
 
     /// Hands out the oldest line.
@@ -476,7 +476,7 @@ impl Page {
     }
 
     fn is_on_line(&self) -> bool {
-        self.row < self.lines.len() && !matches!(self.place, Place::NewLine { .. })
+        self.row < self.lines.len() && !matches!(self.place, CursorColumn::NewLine { .. })
     }
 
     fn here(&mut self) -> Option<(&mut Line, usize)> {
@@ -488,11 +488,11 @@ impl Page {
     }
 
     fn column(&mut self) -> usize {
-        if let Place::Column(column) | Place::NewLine { column, .. } = self.place {
+        if let CursorColumn::Column(column) | CursorColumn::NewLine { column, .. } = self.place {
             return column;
         }
         let width = self.width();
-        self.place = Place::Column(width);
+        self.place = CursorColumn::Column(width);
         width
     }
 
@@ -503,7 +503,7 @@ impl Page {
     fn go(&mut self, row: usize, column: usize) {
         self.row = row.min(self.rows - 1);
         let furthest = if column > FURTHEST_COLUMN { FURTHEST_COLUMN.max(self.width()) } else { column };
-        self.place = Place::Column(column.min(furthest));
+        self.place = CursorColumn::Column(column.min(furthest));
     }
 
     fn make_row(&mut self, raw: Offset) {

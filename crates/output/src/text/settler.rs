@@ -4,7 +4,7 @@
 use super::escape::{Code, ControlSequence, ESC, EscapeSequence, Escapes, Hidden};
 use super::grid::{Grid, Mode};
 use super::page::Page;
-use super::utf8::{Completion, Flaw, Held, longest_valid};
+use super::utf8::{Completion, Flaw, PartialChar, longest_valid};
 use crate::offset::Offset;
 use crate::screen::ScreenSize;
 use crate::view::View;
@@ -27,7 +27,7 @@ pub struct Settler {
     hidden: Hidden,
     /// Whether the program switched 8-bit codes on.
     eight_bit: bool,
-    held: Held,
+    held: PartialChar,
     at: Offset,
 }
 
@@ -91,7 +91,7 @@ impl Settler {
     }
 
     fn with_surface(base: Offset, surface: Surface) -> Self {
-        let (escapes, hidden, held) = (Escapes::default(), Hidden::default(), Held::default());
+        let (escapes, hidden, held) = (Escapes::default(), Hidden::default(), PartialChar::default());
         Self { surface, escapes, hidden, eight_bit: false, held, at: base }
     }
 

@@ -7,7 +7,7 @@ use crate::view::View;
 /// A streaming, lossy UTF-8 decoder that keeps the addresses of what it decoded.
 #[derive(Clone, Debug)]
 pub struct Utf8 {
-    held: Held,
+    held: PartialChar,
     at: Offset,
 }
 
@@ -15,7 +15,7 @@ impl Utf8 {
     /// A decoder whose first byte has the address `base`.
     #[must_use]
     pub fn new(base: Offset) -> Self {
-        Self { held: Held::default(), at: base }
+        Self { held: PartialChar::default(), at: base }
     }
 
     /// Decodes one whole span at once.
@@ -43,7 +43,7 @@ impl Utf8 {
     pub fn finish(&mut self, out: &mut View) {
         if !self.held.is_empty() {
             out.push_piece("\u{fffd}", self.at.back(self.held.len() as u64));
-            self.held = Held::default();
+            self.held = PartialChar::default();
         }
         out.reach(self.at);
     }
@@ -83,7 +83,7 @@ impl Utf8 {
 
 /// The beginning of a character whose other bytes have not come yet: at most three bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct PartialChar {
     bytes: [u8; 4],
     len: usize,
 }
@@ -98,7 +98,7 @@ pub(crate) enum Completion {
     Broken,
 }
 
-impl Held {
+impl PartialChar {
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::inspect;
-use crate::plan::Step;
+use crate::plan::FileStep;
 
 /// A file of a patch, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Condition {
 }
 
 impl FileState {
-    pub(crate) fn of(step: &Step) -> Self {
+    pub(crate) fn of(step: &FileStep) -> Self {
         let condition = match inspect::load(&step.place) {
             Ok(text) if text == step.before => Condition::AsBefore,
             Ok(text) if text == step.after => Condition::AsPatched,

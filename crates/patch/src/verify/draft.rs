@@ -9,7 +9,7 @@ use crate::directory::{Directory, resolve};
 use crate::inspect;
 use crate::misfit::Misfit;
 use crate::patch::{Chunk, Section, Update};
-use crate::plan::{Change, Kind, Plan, Step};
+use crate::plan::{Change, Kind, Plan, FileStep};
 use crate::rewrite::rewrite;
 use crate::verify::VerifyError;
 use crate::warning::{Doubt, Warning};
@@ -281,8 +281,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn step(&self, file: &DraftFile) -> Step {
-        Step {
+    fn step(&self, file: &DraftFile) -> FileStep {
+        FileStep {
             place: file.place.clone(),
             written: file.written.clone(),
             link: file.link.clone(),

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use windlass_patch::{Patch, Refusal, VerifyError};
+use windlass_patch::{Patch, WriteDenied, VerifyError};
 
 use crate::workspace::{Workspace, patch};
 
@@ -13,7 +13,7 @@ const UPDATE: &str = "*** Update File: a.txt\n@@\n-one\n+uno";
 fn refused(workspace: &Workspace, sections: &str) -> Option<Vec<String>> {
     let root = workspace.path("in");
     let may_write = |path: &Path| path.starts_with(&root);
-    let directory = windlass_patch::Directory::at(&root).allowing(&may_write, Refusal::OutsideProject);
+    let directory = windlass_patch::Directory::at(&root).allowing(&may_write, WriteDenied::OutsideProject);
     let before = workspace.tree();
     let outcome = Patch::parse(&patch(sections)).expect("it is a patch").verify(&directory);
     assert_eq!(workspace.tree(), before, "verifying writes nothing");
@@ -27,7 +27,7 @@ fn refused(workspace: &Workspace, sections: &str) -> Option<Vec<String>> {
     }
 }
 
-fn message(refusal: Refusal) -> String {
+fn message(refusal: WriteDenied) -> String {
     let workspace = Workspace::with(&[("a.txt", "one\n")]);
     let directory = workspace.directory().allowing(&|_| false, refusal);
     let error = Patch::parse(&patch(UPDATE)).expect("it is a patch").verify(&directory).expect_err("refused");
@@ -41,14 +41,14 @@ fn message(refusal: Refusal) -> String {
 #[test]
 fn a_refusal_is_told_in_the_known_words() {
     assert_eq!(
-        message(Refusal::ReadOnly),
+        message(WriteDenied::ReadOnly),
         "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"
     );
     assert_eq!(
-        message(Refusal::OutsideProject),
+        message(WriteDenied::OutsideProject),
         "patch rejected: writing outside of the project; rejected by user approval settings"
     );
-    assert_eq!(message(Refusal::Because("no".to_owned())), "patch rejected: no");
+    assert_eq!(message(WriteDenied::Because("no".to_owned())), "patch rejected: no");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn a_directory_that_becomes_a_link_after_the_permission_was_asked_for_is_neither
             verdict
         };
         let directory = windlass_patch::Directory::at(&work)
-            .allowing(&may_write, windlass_patch::Refusal::OutsideProject);
+            .allowing(&may_write, windlass_patch::WriteDenied::OutsideProject);
         let parsed =
             Patch::parse(&patch("*** Update File: dir/a.txt\n@@\n-one\n+uno\n two")).expect("a patch");
         let before = files(&workspace.path("outside"));

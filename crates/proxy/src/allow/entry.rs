@@ -14,7 +14,7 @@ const PRIVATE: &str = "+private";
 
 /// An entry: which hosts, which ports. It is shown as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct AllowEntry {
     written: String,
     pub(super) hosts: Hosts,
     ports: Ports,
@@ -101,7 +101,7 @@ pub enum BadEntry {
     TooMany(usize),
 }
 
-impl Entry {
+impl AllowEntry {
     pub(super) fn parse(written: &str) -> Result<Self, EntryError> {
         let error = |reason| EntryError { entry: written.to_owned(), reason };
         let (hosts, ports) = parse(written.trim()).map_err(error)?;
@@ -258,7 +258,7 @@ fn single(address: IpAddr, inward: Inward) -> Result<Hosts, BadEntry> {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for AllowEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }

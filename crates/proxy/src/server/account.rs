@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::House;
-use crate::decision::{ConnectionId, Ending, Event, HowEnded};
+use super::ProxyShared;
+use crate::decision::{ConnectionId, ConnectionEnd, ProxyEvent, HowEnded};
 
 /// The account of one connection that was allowed.
 pub(crate) struct Account {
-    house: Arc<House>,
+    house: Arc<ProxyShared>,
     connection: ConnectionId,
     address: Option<SocketAddr>,
     how: HowEnded,
@@ -21,7 +21,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn open(house: Arc<House>, connection: ConnectionId) -> Self {
+    pub(crate) fn open(house: Arc<ProxyShared>, connection: ConnectionId) -> Self {
         Self { house, connection, address: None, how: HowEnded::Stopped, traffic: Traffic::new() }
     }
 
@@ -42,8 +42,8 @@ impl Drop for Account {
         let how = std::mem::replace(&mut self.how, HowEnded::Stopped);
         let sent = self.traffic.sent.load(Ordering::Relaxed);
         let received = self.traffic.received.load(Ordering::Relaxed);
-        let ending = Ending { connection: self.connection, address: self.address, sent, received, how };
-        self.house.sink.tell(Event::Ended(ending));
+        let ending = ConnectionEnd { connection: self.connection, address: self.address, sent, received, how };
+        self.house.sink.tell(ProxyEvent::Ended(ending));
     }
 }
 

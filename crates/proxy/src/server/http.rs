@@ -9,11 +9,11 @@ use tokio::io::AsyncWriteExt;
 
 use self::exchange::exchange;
 use super::tunnel::carry;
-use super::visit::{Reached, Silence, Visit};
+use super::visit::{Reached, Silence, ClientConnection};
 use crate::decision::Protocol;
 use crate::wire::head::{EndOfHead, HeadLimits};
-use crate::wire::refusal::Apology;
-use crate::wire::request::{AnswerBody, Asked, BadRequest, Passed, Request};
+use crate::wire::refusal::ErrorReply;
+use crate::wire::request::{AnswerBody, ParsedTarget, BadRequest, Passed, Request};
 
 /// Says that the tunnel is open. There is no body, so the next byte is the far side's.
 const OPEN: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
@@ -25,25 +25,25 @@ enum Trouble {
 }
 
 /// Serves a client whose first byte could be that of a method.
-pub(crate) async fn serve(mut visit: Visit) {
+pub(crate) async fn serve(mut visit: ClientConnection) {
     match read(&mut visit).await {
         Ok(Request::Tunnel(asked)) => tunnel(visit, &asked).await,
         Ok(Request::Pass(passed)) => pass(visit, *passed).await,
         Err(Trouble::Silence(silence)) => {
             visit.fell_silent(&silence);
             if let Silence::Late = silence {
-                visit.dismiss(&Apology::too_slow().message(AnswerBody::Shown)).await;
+                visit.dismiss(&ErrorReply::too_slow().message(AnswerBody::Shown)).await;
             }
         }
         Err(Trouble::Bad(bad)) => {
-            let answer = Apology::bad_request(bad).message(AnswerBody::Shown);
+            let answer = ErrorReply::bad_request(bad).message(AnswerBody::Shown);
             visit.turn_away(&answer, &bad.to_string()).await;
         }
     }
 }
 
 /// Reads the head. What follows it stays unread.
-async fn read(visit: &mut Visit) -> Result<Request, Trouble> {
+async fn read(visit: &mut ClientConnection) -> Result<Request, Trouble> {
     let limits = limits(visit);
     let mut end = EndOfHead::default();
     let length = loop {
@@ -57,11 +57,11 @@ async fn read(visit: &mut Visit) -> Result<Request, Trouble> {
     Ok(request)
 }
 
-fn limits(visit: &Visit) -> HeadLimits {
+fn limits(visit: &ClientConnection) -> HeadLimits {
     HeadLimits { bytes: visit.house.options.head_bytes, fields: visit.house.options.head_fields }
 }
 
-async fn tunnel(mut visit: Visit, asked: &Asked) {
+async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
     match reach(&visit, Protocol::Connect, asked).await {
         Err(apology) => visit.dismiss(&apology.message(AnswerBody::Shown)).await,
         Ok(Reached { mut far, account }) => {
@@ -74,7 +74,7 @@ async fn tunnel(mut visit: Visit, asked: &Asked) {
     }
 }
 
-async fn pass(mut visit: Visit, passed: Passed) {
+async fn pass(mut visit: ClientConnection, passed: Passed) {
     match reach(&visit, Protocol::Http, &passed.asked).await {
         Err(apology) => visit.dismiss(&apology.message(passed.answer)).await,
         Ok(Reached { far, account }) => {
@@ -85,8 +85,8 @@ async fn pass(mut visit: Visit, passed: Passed) {
     }
 }
 
-async fn reach(visit: &Visit, protocol: Protocol, asked: &Asked) -> Result<Reached, Apology> {
+async fn reach(visit: &ClientConnection, protocol: Protocol, asked: &ParsedTarget) -> Result<Reached, ErrorReply> {
     let way = visit.decide(protocol, asked).await;
-    let way = way.map_err(|refusal| Apology::refused(&asked.target, &refusal))?;
-    visit.reach(&way).await.map_err(|error| Apology::unreachable(&asked.target, &error.to_string()))
+    let way = way.map_err(|refusal| ErrorReply::refused(&asked.target, &refusal))?;
+    visit.reach(&way).await.map_err(|error| ErrorReply::unreachable(&asked.target, &error.to_string()))
 }

@@ -5,9 +5,9 @@ use std::io;
 use tokio::io::AsyncWriteExt;
 
 use super::tunnel::carry;
-use super::visit::{Reached, Silence, Visit};
-use crate::decision::{Protocol, Refusal};
-use crate::wire::request::Asked;
+use super::visit::{Reached, Silence, ClientConnection};
+use crate::decision::{Protocol, DenyReason};
+use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{BadSocks, Reply, WELCOME, greeting, request};
 
 /// Why a client gets no connection.
@@ -17,7 +17,7 @@ enum Trouble {
 }
 
 /// Serves a client whose first byte said SOCKS 5.
-pub(crate) async fn serve(mut visit: Visit) {
+pub(crate) async fn serve(mut visit: ClientConnection) {
     match open(&mut visit).await {
         Ok(asked) => tunnel(visit, &asked).await,
         Err(Trouble::Silence(silence)) => visit.fell_silent(&silence),
@@ -25,7 +25,7 @@ pub(crate) async fn serve(mut visit: Visit) {
     }
 }
 
-async fn open(visit: &mut Visit) -> Result<Asked, Trouble> {
+async fn open(visit: &mut ClientConnection) -> Result<ParsedTarget, Trouble> {
     let greeted = loop {
         match greeting(&visit.unread).map_err(Trouble::Bad)? {
             Some(length) => break length,
@@ -43,7 +43,7 @@ async fn open(visit: &mut Visit) -> Result<Asked, Trouble> {
     }
 }
 
-async fn tunnel(mut visit: Visit, asked: &Asked) {
+async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
     let way = match visit.decide(Protocol::Socks5, asked).await {
         Ok(way) => way,
         Err(refusal) => return visit.dismiss(&refused(&refusal).message()).await,
@@ -60,10 +60,10 @@ async fn tunnel(mut visit: Visit, asked: &Asked) {
     }
 }
 
-fn refused(refusal: &Refusal) -> Reply {
+fn refused(refusal: &DenyReason) -> Reply {
     match refusal {
-        Refusal::Unlisted(_) => Reply::NotAllowed,
-        Refusal::NoAddress | Refusal::LookupFailed(_) | Refusal::LookupTimedOut => Reply::HostUnreachable,
+        DenyReason::Unlisted(_) => Reply::NotAllowed,
+        DenyReason::NoAddress | DenyReason::LookupFailed(_) | DenyReason::LookupTimedOut => Reply::HostUnreachable,
     }
 }
 

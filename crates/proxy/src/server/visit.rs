@@ -10,11 +10,11 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::account::Account;
-use super::route::Way;
-use super::{House, http, socks};
-use crate::decision::{ConnectionId, Decision, Event, HowEnded, Protocol, Refusal, Verdict};
+use super::route::Upstream;
+use super::{ProxyShared, http, socks};
+use crate::decision::{ConnectionId, Decision, ProxyEvent, HowEnded, Protocol, DenyReason, HostVerdict};
 use crate::wire::head::is_token;
-use crate::wire::request::Asked;
+use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{OLD_REFUSED, OLD_VERSION, VERSION};
 
 /// How much is read at once of what clients say about what they want.
@@ -26,8 +26,8 @@ const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 1024 * 1024;
 
 /// A client and what is known of it.
-pub(crate) struct Visit {
-    pub(crate) house: Arc<House>,
+pub(crate) struct ClientConnection {
+    pub(crate) house: Arc<ProxyShared>,
     pub(crate) client: TcpStream,
     /// What was read and not yet understood.
     pub(crate) unread: Vec<u8>,
@@ -50,8 +50,8 @@ pub(crate) struct Reached {
     pub(crate) account: Account,
 }
 
-impl Visit {
-    pub(crate) fn new(house: Arc<House>, client: TcpStream, id: ConnectionId) -> Self {
+impl ClientConnection {
+    pub(crate) fn new(house: Arc<ProxyShared>, client: TcpStream, id: ConnectionId) -> Self {
         let deadline = Instant::now() + house.options.head_time;
         // Small messages must not wait for one another; a socket that cannot be told so still works.
         let _ = client.set_nodelay(true);
@@ -85,13 +85,13 @@ impl Visit {
     }
 
     /// Decides about a target, and tells.
-    pub(crate) async fn decide(&self, protocol: Protocol, asked: &Asked) -> Result<Way, Refusal> {
+    pub(crate) async fn decide(&self, protocol: Protocol, asked: &ParsedTarget) -> Result<Upstream, DenyReason> {
         let judgement = self.house.judge(&asked.target).await;
         let verdict = match &judgement.verdict {
-            Ok(way) => Verdict::Allowed { entry: way.entry.clone() },
-            Err(refusal) => Verdict::Refused(refusal.clone()),
+            Ok(way) => HostVerdict::Allowed { entry: way.entry.clone() },
+            Err(refusal) => HostVerdict::Refused(refusal.clone()),
         };
-        self.house.sink.tell(Event::Decided(Decision {
+        self.house.sink.tell(ProxyEvent::Decided(Decision {
             connection: self.id,
             protocol,
             host: asked.host.clone(),
@@ -103,7 +103,7 @@ impl Visit {
     }
 
     /// Takes a way that was allowed.
-    pub(crate) async fn reach(&self, way: &Way) -> io::Result<Reached> {
+    pub(crate) async fn reach(&self, way: &Upstream) -> io::Result<Reached> {
         let mut account = Account::open(Arc::clone(&self.house), self.id);
         let connected: io::Result<(TcpStream, SocketAddr)> = self.house.connect(way).await;
         match connected {
@@ -120,7 +120,7 @@ impl Visit {
 
     /// Sends a client away whose wish did not become clear.
     pub(crate) async fn turn_away(self, answer: &[u8], why: &str) {
-        self.house.sink.tell(Event::TurnedAway { connection: self.id, why: why.to_owned() });
+        self.house.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
         self.dismiss(answer).await;
     }
 
@@ -131,7 +131,7 @@ impl Visit {
             Silence::Gone => "the client went away in the middle of its request",
             Silence::Late => "the request did not come to its end in time",
         };
-        self.house.sink.tell(Event::TurnedAway { connection: self.id, why: why.to_owned() });
+        self.house.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
     }
 
     /// Says the last words, and hears the client out for a moment.

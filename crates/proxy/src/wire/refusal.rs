@@ -5,24 +5,24 @@
 use super::head::BadHead;
 use super::request::{AnswerBody, BadRequest};
 use crate::allow::Unlisted;
-use crate::decision::Refusal;
+use crate::decision::DenyReason;
 use crate::host::{Host, Target};
 
 /// An answer of ours, in HTTP.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Apology {
+pub(crate) struct ErrorReply {
     status: u16,
     line: String,
     text: String,
 }
 
-impl Apology {
+impl ErrorReply {
     /// For a target that is not reached.
-    pub(crate) fn refused(target: &Target, refusal: &Refusal) -> Self {
+    pub(crate) fn refused(target: &Target, refusal: &DenyReason) -> Self {
         let status = match refusal {
-            Refusal::Unlisted(_) => 403,
-            Refusal::NoAddress | Refusal::LookupFailed(_) => 502,
-            Refusal::LookupTimedOut => 504,
+            DenyReason::Unlisted(_) => 403,
+            DenyReason::NoAddress | DenyReason::LookupFailed(_) => 502,
+            DenyReason::LookupTimedOut => 504,
         };
         let line = format!("{target} was refused: {refusal}");
         let text = format!("windlass: the connection to {line}.\n{}", advice(target, refusal));
@@ -77,8 +77,8 @@ impl Apology {
 }
 
 /// What would have to be listed.
-fn advice(target: &Target, refusal: &Refusal) -> String {
-    let Refusal::Unlisted(unlisted) = refusal else { return String::new() };
+fn advice(target: &Target, refusal: &DenyReason) -> String {
+    let DenyReason::Unlisted(unlisted) = refusal else { return String::new() };
     let list =
         |entry: &str| format!("To allow it, list `{entry}` among the hosts that this command may reach.\n");
     match unlisted {
@@ -106,8 +106,8 @@ mod tests {
         let target = Target::parse(asked, None).expect("a target");
         let address = address.parse().expect("an address");
         let list = AllowList::parse(entries).expect("a list");
-        let refusal = Refusal::Unlisted(list.leads(&target, address).expect_err("refused"));
-        let text = Apology::refused(&target, &refusal).text;
+        let refusal = DenyReason::Unlisted(list.leads(&target, address).expect_err("refused"));
+        let text = ErrorReply::refused(&target, &refusal).text;
         assert!(text.contains(asked), "{text}");
         assert!(text.contains(&format!("`{advised}`")), "{advised} in {text}");
         let more = AllowList::parse(entries.iter().chain([&advised])).expect("the advice can be listed");
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn an_answer_is_one_line_of_status_whatever_was_asked() {
         let target = Target::parse("bücher.test:443", None).expect("a target");
-        let answer = Apology::refused(&target, &Refusal::Unlisted(Unlisted::Host)).message(AnswerBody::Shown);
+        let answer = ErrorReply::refused(&target, &DenyReason::Unlisted(Unlisted::Host)).message(AnswerBody::Shown);
         let answer = String::from_utf8(answer).expect("text");
         let status =
             "HTTP/1.1 403 b?cher.test:443 was refused: no entry of the allow-list covers this host\r\n";

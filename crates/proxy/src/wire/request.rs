@@ -8,14 +8,14 @@ use crate::host::{BadHost, Target};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Bytes both ways.
-    Tunnel(Asked),
+    Tunnel(ParsedTarget),
     /// One request, and its answer.
     Pass(Box<Passed>),
 }
 
 /// A target, and the host as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ParsedTarget {
     pub(crate) target: Target,
     pub(crate) host: String,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Asked {
 /// A request as the far side gets it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
-    pub(crate) asked: Asked,
+    pub(crate) asked: ParsedTarget,
     pub(crate) head: Vec<u8>,
     pub(crate) body: Body,
     pub(crate) answer: AnswerBody,
@@ -64,10 +64,10 @@ impl Request {
         let head = Head::parse(bytes, limits)?;
         let line = Line::parse(head.first)?;
         if line.method == "CONNECT" {
-            return Ok(Self::Tunnel(Asked::parse(line.target, None)?));
+            return Ok(Self::Tunnel(ParsedTarget::parse(line.target, None)?));
         }
         let (authority, path) = split_url(line.target)?;
-        let asked = Asked::parse(authority, Some(80))?;
+        let asked = ParsedTarget::parse(authority, Some(80))?;
         check_host(&head, &asked.target, line.version)?;
         let body = Body::of_request(&head)?;
         // Chunks came with HTTP/1.1. In the hands of a 1.0 server they would be the next request.
@@ -80,7 +80,7 @@ impl Request {
     }
 }
 
-impl Asked {
+impl ParsedTarget {
     pub(crate) fn parse(text: &str, usual_port: Option<u16>) -> Result<Self, BadHost> {
         let target = Target::parse(text, usual_port)?;
         let (host, _) = crate::host::split(text)?;

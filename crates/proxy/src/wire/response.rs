@@ -4,7 +4,7 @@ use super::head::{BadHead, Head, HeadLimits};
 
 /// An answer's head.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct ResponseHead {
     pub(crate) head: Vec<u8>,
     pub(crate) kind: AnswerKind,
 }
@@ -18,7 +18,7 @@ pub(crate) enum AnswerKind {
     Final,
 }
 
-impl Answer {
+impl ResponseHead {
     /// Reads a whole head and says in it that the connection will be closed, whatever the far side promised.
     pub(crate) fn parse(bytes: &[u8], limits: HeadLimits) -> Result<Self, BadHead> {
         let head = Head::parse(bytes, limits)?;
@@ -55,8 +55,8 @@ mod tests {
     fn check(head: &str, expected: Result<(&str, AnswerKind), BadHead>) {
         let limits = HeadLimits { bytes: 1000, fields: 9 };
         let lines = |text: &str| format!("{}\r\n\r\n", text.replace('\n', "\r\n")).into_bytes();
-        let expected = expected.map(|(head, kind)| Answer { head: lines(head), kind });
-        assert_eq!(Answer::parse(&lines(head), limits), expected, "{head}");
+        let expected = expected.map(|(head, kind)| ResponseHead { head: lines(head), kind });
+        assert_eq!(ResponseHead::parse(&lines(head), limits), expected, "{head}");
     }
 
     #[test]

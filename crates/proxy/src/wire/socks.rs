@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::request::Asked;
+use super::request::ParsedTarget;
 use crate::host::{BadHost, Host, Target};
 
 /// The first byte of every message.
@@ -81,7 +81,7 @@ pub(crate) fn greeting(bytes: &[u8]) -> Result<Option<usize>, BadSocks> {
 }
 
 /// What a client wants, and how long its message is; none if it goes on.
-pub(crate) fn request(bytes: &[u8]) -> Result<Option<(Asked, usize)>, BadSocks> {
+pub(crate) fn request(bytes: &[u8]) -> Result<Option<(ParsedTarget, usize)>, BadSocks> {
     match *bytes {
         [] | [VERSION] => Ok(None),
         [VERSION, 1, ref rest @ ..] => match *rest {
@@ -104,20 +104,20 @@ fn address(
     address: Option<impl Into<IpAddr>>,
     rest: &[u8],
     length: usize,
-) -> Result<Option<(Asked, usize)>, BadSocks> {
+) -> Result<Option<(ParsedTarget, usize)>, BadSocks> {
     let (Some(address), Some(port)) = (address.map(Into::into), port(rest, length)?) else { return Ok(None) };
     let target = Target { host: Host::of(address), port };
-    Ok(Some((Asked { target, host: address.to_string() }, 4 + length + 2)))
+    Ok(Some((ParsedTarget { target, host: address.to_string() }, 4 + length + 2)))
 }
 
-fn name(rest: &[u8]) -> Result<Option<(Asked, usize)>, BadSocks> {
+fn name(rest: &[u8]) -> Result<Option<(ParsedTarget, usize)>, BadSocks> {
     let Some((&length, rest)) = rest.split_first() else { return Ok(None) };
     let length = usize::from(length);
     let (Some(name), Some(port)) = (rest.get(..length), port(rest, length)?) else { return Ok(None) };
     // Some clients send an address as a name; others put brackets around it.
     let host = String::from_utf8_lossy(name).into_owned();
     let target = Target { host: Host::parse(&host)?, port };
-    Ok(Some((Asked { target, host }, 4 + 1 + length + 2)))
+    Ok(Some((ParsedTarget { target, host }, 4 + 1 + length + 2)))
 }
 
 fn port(rest: &[u8], at: usize) -> Result<Option<u16>, BadSocks> {

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use windlass_proxy::Options;
-use windlass_proxy::decision::{Event, HowEnded, Protocol, Verdict};
+use windlass_proxy::decision::{ProxyEvent, HowEnded, Protocol, HostVerdict};
 use windlass_testkit::bytes::Noise;
 
 use crate::far::echo;
@@ -35,7 +35,7 @@ async fn a_listed_host_is_reached_and_the_bytes_are_counted() {
             (decision.protocol, decision.host.as_str(), decision.port),
             (protocol, "allowed.test", 443)
         );
-        assert_eq!(decision.verdict, Verdict::Allowed { entry: "allowed.test".into() });
+        assert_eq!(decision.verdict, HostVerdict::Allowed { entry: "allowed.test".into() });
         let ending = rig.ending().await;
         assert_eq!((ending.connection, ending.sent, ending.received), (decision.connection, 5, 5));
         assert_eq!(ending.how, HowEnded::Finished);
@@ -186,7 +186,7 @@ async fn when_the_proxy_ends_so_do_its_connections() {
     rig.decision().await;
     let address = rig.address;
     let told = rig.stop().await;
-    let [Event::Ended(ending)] = &told[..] else { panic!("one connection ended: {told:?}") };
+    let [ProxyEvent::Ended(ending)] = &told[..] else { panic!("one connection ended: {told:?}") };
     assert_eq!((ending.sent, ending.received, &ending.how), (5, 0, &HowEnded::Stopped));
     // A connection that is ended with bytes on the way is broken off instead of closed: both are an end.
     assert!(matches!(within(client.0.read(&mut [0; 9])).await, Ok(0) | Err(_)));

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use windlass_proxy::AllowList;
-use windlass_proxy::decision::{Event, Protocol, Verdict};
+use windlass_proxy::decision::{ProxyEvent, Protocol, HostVerdict};
 use windlass_proxy::environment::{AllProxy, environment};
 use windlass_testkit::Scratch;
 
@@ -55,7 +55,7 @@ async fn check_reaches(words: &[&str], protocol: Protocol, shown: &str) {
     assert_eq!(text(&output.stdout), shown, "{words:?}");
     let decision = rig.decision().await;
     assert_eq!((decision.protocol, decision.host.as_str()), (protocol, "allowed.test"), "{words:?}");
-    assert_eq!(decision.verdict, Verdict::Allowed { entry: "allowed.test".into() });
+    assert_eq!(decision.verdict, HostVerdict::Allowed { entry: "allowed.test".into() });
 }
 
 const PAGE: &str = "http://allowed.test/page";
@@ -101,8 +101,8 @@ async fn each_request_of_a_client_is_judged() {
     assert!(shown.contains("other.test:80 was refused"), "{shown}");
     let told = rig.stop().await;
     let decided = told.iter().filter_map(|event| match event {
-        Event::Decided(decision) => {
-            Some((decision.host.as_str(), matches!(decision.verdict, Verdict::Allowed { .. })))
+        ProxyEvent::Decided(decision) => {
+            Some((decision.host.as_str(), matches!(decision.verdict, HostVerdict::Allowed { .. })))
         }
         _ => None,
     });
@@ -118,7 +118,7 @@ async fn check_refused(words: &[&str], shown: &str) {
     let output = run(&rig, &entries, words).await;
     let all = text(&output.stdout) + &text(&output.stderr);
     assert!(all.contains(shown), "{words:?}: {all}");
-    assert!(matches!(rig.decision().await.verdict, Verdict::Refused(_)));
+    assert!(matches!(rig.decision().await.verdict, HostVerdict::Refused(_)));
     assert_eq!(rig.names.asked(), Vec::<String>::new());
 }
 

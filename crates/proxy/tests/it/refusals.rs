@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 
 use windlass_proxy::Options;
 use windlass_proxy::allow::Unlisted;
-use windlass_proxy::decision::{Decision, Event, HowEnded, Protocol, Refusal, Verdict};
+use windlass_proxy::decision::{Decision, ProxyEvent, HowEnded, Protocol, DenyReason, HostVerdict};
 use windlass_proxy::zone::Zone;
 
 use crate::far::echo;
 use crate::rig::{Answer, Names, PUBLIC, Rig, Roads, get};
 
 /// Asks for a target by each protocol and expects the same refusal everywhere: this status, this code, this reason.
-async fn check(rig: &mut Rig, target: &str, (status, code): (u16, u8), refusal: &Refusal) -> String {
+async fn check(rig: &mut Rig, target: &str, (status, code): (u16, u8), refusal: &DenyReason) -> String {
     let (host, port) = target.rsplit_once(':').expect("host and port");
     let number = port.parse().expect("a port");
     let connect = rig.exchange(format!("CONNECT {target} HTTP/1.1\r\n\r\n").as_bytes()).await;
@@ -27,15 +27,15 @@ async fn check(rig: &mut Rig, target: &str, (status, code): (u16, u8), refusal: 
     plain
 }
 
-async fn expect(rig: &mut Rig, (protocol, target): (Protocol, &str), refusal: &Refusal) {
+async fn expect(rig: &mut Rig, (protocol, target): (Protocol, &str), refusal: &DenyReason) {
     let Decision { protocol: by, host, port, verdict, .. } = rig.decision().await;
     let asked = format!("{host}:{port}");
     assert_eq!((by, asked.replace(['[', ']'], "")), (protocol, target.replace(['[', ']'], "")));
-    assert_eq!(verdict, Verdict::Refused(refusal.clone()));
+    assert_eq!(verdict, HostVerdict::Refused(refusal.clone()));
 }
 
-fn unlisted() -> Refusal {
-    Refusal::Unlisted(Unlisted::Host)
+fn unlisted() -> DenyReason {
+    DenyReason::Unlisted(Unlisted::Host)
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn a_host_that_is_not_listed_is_refused_and_not_looked_up() {
 #[tokio::test]
 async fn another_port_of_a_listed_host_is_refused() {
     let mut rig = Rig::start(&["allowed.test"], echo().await).await;
-    let refusal = Refusal::Unlisted(Unlisted::Port { entry: "allowed.test".into() });
+    let refusal = DenyReason::Unlisted(Unlisted::Port { entry: "allowed.test".into() });
     let answer = check(&mut rig, "allowed.test:22", (403, 2), &refusal).await;
     assert!(answer.contains("list `allowed.test:22`"), "{answer}");
     assert_eq!(rig.names.asked(), Vec::<String>::new());
@@ -87,7 +87,7 @@ async fn a_listed_name_that_leads_inside_is_refused() {
         let names = Names::default().with("sly.test", &[Answer::at(&[address])]);
         let mut rig = Rig::with(&["sly.test"], Options::default(), names, Roads::default()).await;
         let shown = shown.parse().expect("an address");
-        let refusal = Refusal::Unlisted(Unlisted::Inward { entry: "sly.test".into(), address: shown, zone });
+        let refusal = DenyReason::Unlisted(Unlisted::Inward { entry: "sly.test".into(), address: shown, zone });
         check(&mut rig, "sly.test:80", (403, 2), &refusal).await;
         assert_eq!(rig.roads.taken(), Vec::<SocketAddr>::new(), "{address}");
     }
@@ -98,9 +98,9 @@ async fn names_that_cannot_be_looked_up_are_told_apart_from_those_that_may_not()
     let names = Names::default().with("empty.test", &[Answer::at(&[])]).with("slow.test", &[Answer::Silence]);
     let options = Options { lookup_time: std::time::Duration::from_millis(50), ..Options::default() };
     let mut rig = Rig::with(&["*.test"], options, names, Roads::default()).await;
-    check(&mut rig, "empty.test:80", (502, 4), &Refusal::NoAddress).await;
-    check(&mut rig, "nobody.test:80", (502, 4), &Refusal::LookupFailed("no such name".into())).await;
-    check(&mut rig, "slow.test:80", (504, 4), &Refusal::LookupTimedOut).await;
+    check(&mut rig, "empty.test:80", (502, 4), &DenyReason::NoAddress).await;
+    check(&mut rig, "nobody.test:80", (502, 4), &DenyReason::LookupFailed("no such name".into())).await;
+    check(&mut rig, "slow.test:80", (504, 4), &DenyReason::LookupTimedOut).await;
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn a_host_that_is_allowed_and_does_not_answer_is_said_to_be_so() {
         answer.starts_with("HTTP/1.1 502 ") && answer.contains("is allowed, and cannot be reached"),
         "{answer}"
     );
-    assert_eq!(rig.decision().await.verdict, Verdict::Allowed { entry: "down.test".into() });
+    assert_eq!(rig.decision().await.verdict, HostVerdict::Allowed { entry: "down.test".into() });
     assert!(matches!(rig.ending().await.how, HowEnded::Unreachable(_)));
     assert_eq!(rig.connect().await.socks("down.test", 443).await, 5);
 }
@@ -161,7 +161,7 @@ async fn check_turned_away(said: &[u8], answered: &[u8], why: &str) {
         .await
         .expect("an end");
     assert!(answer.starts_with(answered), "{said:?}: {:?}", String::from_utf8_lossy(&answer));
-    let Event::TurnedAway { why: told, .. } = rig.next().await else { panic!("{said:?} is turned away") };
+    let ProxyEvent::TurnedAway { why: told, .. } = rig.next().await else { panic!("{said:?} is turned away") };
     assert!(told.contains(why), "{told}");
 }
 

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_proxy::decision::{Decision, Ending, Event, EventReceiver, channel};
+use windlass_proxy::decision::{Decision, ConnectionEnd, ProxyEvent, EventReceiver, channel};
 use windlass_proxy::host::Name;
 use windlass_proxy::resolve::{Connector, Later, Resolver};
 use windlass_proxy::{AllowList, Options, Proxy};
@@ -134,26 +134,26 @@ impl Rig {
         Self { address, names, roads, events, stop, served }
     }
 
-    pub(crate) async fn next(&mut self) -> Event {
+    pub(crate) async fn next(&mut self) -> ProxyEvent {
         within(self.events.next()).await.expect("the proxy is there")
     }
 
     pub(crate) async fn decision(&mut self) -> Decision {
         match self.next().await {
-            Event::Decided(decision) => decision,
+            ProxyEvent::Decided(decision) => decision,
             other => panic!("{other:?} is no decision"),
         }
     }
 
-    pub(crate) async fn ending(&mut self) -> Ending {
+    pub(crate) async fn ending(&mut self) -> ConnectionEnd {
         match self.next().await {
-            Event::Ended(ending) => ending,
+            ProxyEvent::Ended(ending) => ending,
             other => panic!("{other:?} is no ending"),
         }
     }
 
     /// Ends the proxy; what it told that nobody has read yet.
-    pub(crate) async fn stop(mut self) -> Vec<Event> {
+    pub(crate) async fn stop(mut self) -> Vec<ProxyEvent> {
         drop(self.stop);
         within(self.served).await.expect("serving does not panic");
         let mut rest = Vec::new();

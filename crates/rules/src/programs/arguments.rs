@@ -1,12 +1,12 @@
 //! A program's arguments, read by its table: which options are there, in whatever spelling, with which values.
 
-use super::{Coverage, Entry, Program, Role, Style, Takes};
+use super::{Coverage, OptionEntry, Program, Role, Style, Takes};
 use crate::word::Word;
 
 /// What stands in the arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
-    pub(crate) options: Vec<Found>,
+    pub(crate) options: Vec<FoundOption>,
     /// Words that are no options, by their places.
     pub(crate) operands: Vec<usize>,
     /// Options that are not in the table, as they are written.
@@ -19,8 +19,8 @@ pub(crate) struct Arguments {
 
 /// An option that stands there, or may.
 #[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) entry: Entry,
+pub(crate) struct FoundOption {
+    pub(crate) entry: OptionEntry,
     pub(crate) value: Option<Word>,
 }
 
@@ -109,7 +109,7 @@ impl Reader<'_> {
     fn long(&mut self, word: &Word) {
         let Some((name, attached)) = self.split(word, 2) else { return };
         let entries = self.program.entries();
-        let exact: Vec<Entry> =
+        let exact: Vec<OptionEntry> =
             entries.clone().filter(|entry| name.len() > 1 && entry.is_named(&name)).collect();
         let shortened = || {
             let may_be_shortened =
@@ -117,7 +117,7 @@ impl Reader<'_> {
             entries.filter(|entry| may_be_shortened && entry.begins_with(&name)).collect()
         };
         // Of several that it may be, all count.
-        let meant: Vec<Entry> = if exact.is_empty() { shortened() } else { exact };
+        let meant: Vec<OptionEntry> = if exact.is_empty() { shortened() } else { exact };
         if meant.is_empty() && self.takes_back(&name) {
             return;
         }
@@ -129,7 +129,7 @@ impl Reader<'_> {
         }
         let takes_next = attached.is_none() && meant.iter().any(|entry| entry.takes == Takes::Value);
         let value = if takes_next { self.next() } else { attached };
-        self.found.options.extend(meant.into_iter().map(|entry| Found { entry, value: value.clone() }));
+        self.found.options.extend(meant.into_iter().map(|entry| FoundOption { entry, value: value.clone() }));
     }
 
     /// Whether this is `no-x` and there is an option `x`.
@@ -146,7 +146,7 @@ impl Reader<'_> {
         let name = whole.split('=').next().unwrap_or_default();
         let entries = self.program.entries();
         let exact = entries.clone().find(|entry| entry.names.split(',').any(|known| known == name));
-        let longest = |entry: &Entry| {
+        let longest = |entry: &OptionEntry| {
             entry
                 .names
                 .split(',')
@@ -166,7 +166,7 @@ impl Reader<'_> {
             (Takes::Value, None) => self.next(),
             (_, attached) => attached.or_else(|| Some(word.clone())),
         };
-        self.found.options.push(Found { entry, value });
+        self.found.options.push(FoundOption { entry, value });
     }
 
     /// `-abc`, of which the last may take the rest or the next word as its value.
@@ -182,7 +182,7 @@ impl Reader<'_> {
             };
             let pair = rest.beginning().get(..2).unwrap_or_default();
             let is_pair =
-                |entry: &Entry| self.program.style == Style::Exact && pair.len() == 2 && entry.names == pair;
+                |entry: &OptionEntry| self.program.style == Style::Exact && pair.len() == 2 && entry.names == pair;
             let length =
                 if self.program.entries().any(|entry| is_pair(&entry)) { 2 } else { letter.len_utf8() };
             let name = rest.beginning()[..length].to_owned();
@@ -203,7 +203,7 @@ impl Reader<'_> {
                 Takes::Value if rest.is("") || self.program.style == Style::Spread => self.next(),
                 Takes::Value | Takes::Attached => Some(rest.clone()).filter(|rest| !rest.is("")),
             };
-            self.found.options.push(Found { entry, value });
+            self.found.options.push(FoundOption { entry, value });
             if entry.takes != Takes::Nothing && self.program.style != Style::Spread {
                 return;
             }
@@ -219,7 +219,7 @@ impl Reader<'_> {
             match self.program.entries().find(|entry| entry.is_named(&name)) {
                 Some(entry) => {
                     let value = if entry.takes == Takes::Value { self.next() } else { None };
-                    self.found.options.push(Found { entry, value });
+                    self.found.options.push(FoundOption { entry, value });
                 }
                 None => self.unknown(&name),
             }
@@ -251,7 +251,7 @@ impl Reader<'_> {
         let mut second =
             Reader { program: self.program, words: self.words, at: self.at, found, reads_value: true };
         second.one(self.at);
-        let matters = |found: &Found| found.entry.role != Role::Plain;
+        let matters = |found: &FoundOption| found.entry.role != Role::Plain;
         self.found.options.extend(second.found.options.into_iter().filter(matters));
     }
 

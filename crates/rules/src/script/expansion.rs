@@ -2,7 +2,7 @@
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
-use crate::word::{Origin, Split, Word, WordBuilder, variable_name};
+use crate::word::{ExpansionOrigin, Split, Word, WordBuilder, variable_name};
 
 impl Parser<'_> {
     /// Whatever a dollar sign begins.
@@ -28,7 +28,7 @@ impl Parser<'_> {
             }
             Some(byte) if b"@*#?-$!0123456789".contains(&byte) => {
                 self.at += 1;
-                let origin = if b"#?$!".contains(&byte) { Origin::Number } else { Origin::Anywhere };
+                let origin = if b"#?$!".contains(&byte) { ExpansionOrigin::Number } else { ExpansionOrigin::Anywhere };
                 builder.expansion(if byte == b'@' { Split::Words } else { split }, origin);
             }
             Some(byte @ (b'^' | b'=' | b'~' | b'+')) if self.shell == ShellKind::Zsh => {
@@ -77,7 +77,7 @@ impl Parser<'_> {
         self.ends_operator(b"(")?;
         if self.eat("(") {
             self.arithmetic()?;
-            builder.expansion(split, Origin::Number);
+            builder.expansion(split, ExpansionOrigin::Number);
         } else {
             self.nested(Self::substitution)?;
             builder.unknown(split);
@@ -323,13 +323,13 @@ impl Parser<'_> {
 }
 
 /// Where the text of `${…}` or `$name` comes from, by what stands between the braces.
-fn origin(body: &str) -> Origin {
+fn origin(body: &str) -> ExpansionOrigin {
     let is_name = |text: &str| variable_name(text) == Some(text);
     match body.strip_prefix('#') {
-        Some(counted) if is_name(counted.trim_end_matches("[@]")) || counted.is_empty() => Origin::Number,
-        None if is_name(body) => Origin::Variable(body.to_owned()),
-        None if matches!(body, "?" | "$" | "!") => Origin::Number,
-        _ => Origin::Anywhere,
+        Some(counted) if is_name(counted.trim_end_matches("[@]")) || counted.is_empty() => ExpansionOrigin::Number,
+        None if is_name(body) => ExpansionOrigin::Variable(body.to_owned()),
+        None if matches!(body, "?" | "$" | "!") => ExpansionOrigin::Number,
+        _ => ExpansionOrigin::Anywhere,
     }
 }
 

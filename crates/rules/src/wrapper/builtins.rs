@@ -1,6 +1,6 @@
 //! What shells do themselves: commands that run what they are given, set variables, or do nothing to the world.
 
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::{Carried, Given, Look, harmless, joined};
 use crate::variables;
 use crate::word::{Split, Word};
@@ -192,15 +192,15 @@ fn prefix(name: &str, given: &Given<'_>, look: &mut Look) {
         "exec" => Spec { shorts: "cla:", longs: "" },
         _ => Spec::default(),
     };
-    let mut walk = Walk::new(given.words);
+    let mut walk = ArgumentWalk::new(given.words);
     loop {
         match walk.next(spec) {
             None => break,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
             // It only says what would run.
-            Some(Step::Option(option, _)) if matches!(option.as_str(), "v" | "V") => break,
-            Some(Step::Option(..)) => {}
-            Some(Step::Operand(place)) => {
+            Some(ArgumentStep::Option(option, _)) if matches!(option.as_str(), "v" | "V") => break,
+            Some(ArgumentStep::Option(..)) => {}
+            Some(ArgumentStep::Operand(place)) => {
                 look.carry_command(name, &given.words[place..]);
                 break;
             }
@@ -215,14 +215,14 @@ fn prefix(name: &str, given: &Given<'_>, look: &mut Look) {
 /// `mapfile -C` runs a command for every few lines.
 fn callback(words: &[Word], look: &mut Look) {
     const SPEC: Spec = Spec { shorts: "d:n:O:s:tu:C:c:", longs: "" };
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     while let Some(step) = walk.next(SPEC) {
         match step {
-            Step::Option(option, Some(script)) if option == "C" => {
+            ArgumentStep::Option(option, Some(script)) if option == "C" => {
                 look.carry("mapfile -C", Carried::Inline(script));
             }
-            Step::Strange(what) => look.ask(format!("{what} is not understood")),
-            Step::Option(..) | Step::Operand(_) => {}
+            ArgumentStep::Strange(what) => look.ask(format!("{what} is not understood")),
+            ArgumentStep::Option(..) | ArgumentStep::Operand(_) => {}
         }
     }
 }

@@ -1,10 +1,10 @@
 //! git: options before its subcommand are passed over, settings and aliases that run programs are found, and a subcommand
 //! that git does not bring may be an alias for anything.
 
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::{Carried, Given, Look, Strength, joined, tables};
 use crate::programs::{Arguments, Program, Role};
-use crate::rule::Reading;
+use crate::rule::CommandWords;
 use crate::script::{self, ShellKind};
 use crate::variables;
 use crate::word::{Split, Word};
@@ -153,7 +153,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         // git's own programs are its subcommands under another name.
         let mut words = vec![Word::literal("git"), Word::literal(subcommand)];
         words.extend_from_slice(&given.words[1..]);
-        look.readings.push(Reading::plain(&words));
+        look.readings.push(CommandWords::plain(&words));
         return subcommand_of(&words, 1, look);
     }
     if name == "git" {
@@ -162,16 +162,16 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
 }
 
 fn globals(words: &[Word], look: &mut Look) {
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     let place = loop {
         match walk.next(GLOBAL) {
             None => break None,
-            Some(Step::Strange(what)) => {
+            Some(ArgumentStep::Strange(what)) => {
                 look.ask(format!("{what} is not understood"));
                 break None;
             }
-            Some(Step::Option(option, value)) => global(&option, value.as_ref(), look),
-            Some(Step::Operand(place)) => break Some(place),
+            Some(ArgumentStep::Option(option, value)) => global(&option, value.as_ref(), look),
+            Some(ArgumentStep::Operand(place)) => break Some(place),
         }
     };
     if walk.doubtful {
@@ -349,17 +349,17 @@ fn config(words: &[Word], place: usize, look: &mut Look) {
     const READING: [&str; 9] =
         ["get", "get-all", "get-regexp", "get-urlmatch", "get-color", "get-colorbool", "list", "l", "help"];
     const NESTED: [&str; 7] = ["list", "get", "set", "unset", "rename-section", "remove-section", "edit"];
-    let mut walk = Walk::new(&words[place..]);
+    let mut walk = ArgumentWalk::new(&words[place..]);
     let (mut reads, mut in_file, mut nested) = (false, false, false);
     let operands = loop {
         match walk.next(SPEC) {
             None => break &words[..0],
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, _)) => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, _)) => {
                 reads |= READING.contains(&option.as_str());
                 in_file |= matches!(option.as_str(), "f" | "file");
             }
-            Some(Step::Operand(first)) => {
+            Some(ArgumentStep::Operand(first)) => {
                 let word = &words[place + first];
                 let is_nested = word.text().is_some_and(|text| NESTED.contains(&text));
                 if nested || !is_nested {

@@ -2,7 +2,7 @@
 //! variable's name with a key that is evaluated, by a number that is evaluated, or by an option. So each says here with which
 //! arguments it is harmless. Arguments that must be numbers for that are noted, and compared with what the script assigns.
 
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::{Given, Look};
 use crate::script::ShellKind;
 use crate::word::{Split, Word, variable_name};
@@ -296,35 +296,35 @@ impl Builtin<'_> {
             ShellKind::Zsh => "rspqAclneEzk?t?u?d:",
             ShellKind::Bash | ShellKind::Posix => "rsea:d:i:n:N:p:t:u:",
         };
-        let mut walk = Walk::new(self.given.words);
+        let mut walk = ArgumentWalk::new(self.given.words);
         while let Some(step) = walk.next(Spec { shorts, longs: "" }) {
             match step {
-                Step::Option(option, Some(value)) => match option.as_str() {
+                ArgumentStep::Option(option, Some(value)) => match option.as_str() {
                     "a" => self.reference(&value),
                     "d" | "i" | "p" => {}
                     _ if self.is_bash() && value.split() == Split::Never => {}
                     _ => self.evaluated.push(value),
                 },
-                Step::Option(_, None) => {}
-                Step::Operand(place) => {
+                ArgumentStep::Option(_, None) => {}
+                ArgumentStep::Operand(place) => {
                     let word = &self.given.words[place];
                     let name = word.text().and_then(|text| text.split_once('?')).map(|(name, _)| name);
                     let name = name.filter(|_| self.given.shell == ShellKind::Zsh).map(Word::literal);
                     self.reference(&name.unwrap_or_else(|| word.clone()));
                 }
-                Step::Strange(_) => return false,
+                ArgumentStep::Strange(_) => return false,
             }
         }
         !walk.doubtful
     }
 
     fn mapfile(&mut self) -> bool {
-        let mut walk = Walk::new(self.given.words);
+        let mut walk = ArgumentWalk::new(self.given.words);
         while let Some(step) = walk.next(Spec { shorts: "d:n:O:s:tu:C:c:", longs: "" }) {
             match step {
-                Step::Option(..) => {}
-                Step::Operand(place) => self.reference(&self.given.words[place]),
-                Step::Strange(_) => return false,
+                ArgumentStep::Option(..) => {}
+                ArgumentStep::Operand(place) => self.reference(&self.given.words[place]),
+                ArgumentStep::Strange(_) => return false,
             }
         }
         !walk.doubtful

@@ -1,6 +1,6 @@
 //! The loader of dynamic programs, which can be called itself: `/lib64/ld-linux-x86-64.so.2 program`.
 
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::vague::vague;
 use super::{Given, Look};
 
@@ -23,15 +23,15 @@ fn loader(name: &str, given: &Given<'_>, look: &mut Look) {
         longs: "list verify inhibit-cache library-path: inhibit-rpath: audit: preload: argv0: glibc-hwcaps-prepend: \
                 glibc-hwcaps-mask: list-tunables list-diagnostics help version",
     };
-    let mut walk = Walk::new(given.words);
+    let mut walk = ArgumentWalk::new(given.words);
     loop {
         match walk.next(SPEC) {
             None => break,
-            Some(Step::Strange(what)) => {
+            Some(ArgumentStep::Strange(what)) => {
                 look.ask(format!("{what} is not understood"));
                 return vague(name, given.words, look);
             }
-            Some(Step::Option(option, _)) => match option.as_str() {
+            Some(ArgumentStep::Option(option, _)) => match option.as_str() {
                 "library-path" | "audit" | "preload" => {
                     look.ask(format!("its option `--{option}` loads code"));
                 }
@@ -39,7 +39,7 @@ fn loader(name: &str, given: &Given<'_>, look: &mut Look) {
                 "argv0" => look.ask("its option `--argv0` gives its program another name"),
                 _ => {}
             },
-            Some(Step::Operand(place)) => return look.carry_command(name, &given.words[place..]),
+            Some(ArgumentStep::Operand(place)) => return look.carry_command(name, &given.words[place..]),
         }
     }
     if walk.doubtful {

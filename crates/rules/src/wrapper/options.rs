@@ -16,7 +16,7 @@ const LONGEST_BUNDLE: usize = 256;
 
 /// What stands next.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ArgumentStep {
     /// An option, with its value if it takes one.
     Option(String, Option<Word>),
     /// Something that is no option, at this place.
@@ -27,7 +27,7 @@ pub(super) enum Step {
 
 /// A walk over a command's arguments.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
+pub(super) struct ArgumentWalk<'a> {
     words: &'a [Word],
     at: usize,
     /// What is left of a word with several short options.
@@ -43,7 +43,7 @@ enum Takes {
     Attached,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ArgumentWalk<'a> {
     /// Over everything but the program's name.
     pub(super) fn new(words: &'a [Word]) -> Self {
         Self { words, at: 1, cluster: None, ended: false, doubtful: false }
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
         self.ended = true;
     }
 
-    pub(super) fn next(&mut self, spec: Spec) -> Option<Step> {
+    pub(super) fn next(&mut self, spec: Spec) -> Option<ArgumentStep> {
         if let Some(cluster) = self.cluster.take() {
             return Some(self.short(&cluster, spec));
         }
@@ -68,7 +68,7 @@ impl<'a> Walk<'a> {
         self.doubtful |= word.split() == Split::Words;
         let beginning = word.beginning();
         if self.ended || !beginning.starts_with('-') || word.is("-") {
-            return Some(Step::Operand(self.at - 1));
+            return Some(ArgumentStep::Operand(self.at - 1));
         }
         if word.is("--") {
             self.ended = true;
@@ -80,36 +80,36 @@ impl<'a> Walk<'a> {
         Some(self.short(&word.from(1), spec))
     }
 
-    fn short(&mut self, letters: &Word, spec: Spec) -> Step {
+    fn short(&mut self, letters: &Word, spec: Spec) -> ArgumentStep {
         let Some(letter) = letters.beginning().chars().next() else {
-            return Step::Strange("an option that is known only when it runs".to_owned());
+            return ArgumentStep::Strange("an option that is known only when it runs".to_owned());
         };
         let Some(takes) = short_takes(letter, spec.shorts) else {
-            return Step::Strange(format!("its option `-{letter}`"));
+            return ArgumentStep::Strange(format!("its option `-{letter}`"));
         };
         let rest = letters.from(letter.len_utf8());
         let rest = (!rest.is("")).then_some(rest);
         let name = letter.to_string();
         match (takes, rest) {
             (Takes::Nothing, Some(rest)) if rest.beginning().len() > LONGEST_BUNDLE => {
-                Step::Strange("a long bundle of options".to_owned())
+                ArgumentStep::Strange("a long bundle of options".to_owned())
             }
             (Takes::Nothing, rest) => {
                 self.cluster = rest;
-                Step::Option(name, None)
+                ArgumentStep::Option(name, None)
             }
-            (Takes::Value, None) => Step::Option(name, self.value()),
-            (Takes::Value | Takes::Attached, rest) => Step::Option(name, rest),
+            (Takes::Value, None) => ArgumentStep::Option(name, self.value()),
+            (Takes::Value | Takes::Attached, rest) => ArgumentStep::Option(name, rest),
         }
     }
 
-    fn long(&mut self, word: &Word, spec: Spec) -> Step {
+    fn long(&mut self, word: &Word, spec: Spec) -> ArgumentStep {
         let option = word.from(2);
         let (asked, attached) = match option.setting() {
             Some((name, value)) => (name.to_owned(), Some(value)),
             None => match option.text() {
                 Some(name) => (name.to_owned(), None),
-                None => return Step::Strange("an option that is known only when it runs".to_owned()),
+                None => return ArgumentStep::Strange("an option that is known only when it runs".to_owned()),
             },
         };
         // A long option may be shortened to whatever begins no other one.
@@ -118,15 +118,15 @@ impl<'a> Walk<'a> {
         let mut longer = known.filter(|(name, _)| name.starts_with(&asked));
         let found = exact.or_else(|| longer.next());
         let Some((name, entry)) = found.filter(|_| !asked.is_empty()) else {
-            return Step::Strange(format!("its option `--{asked}`"));
+            return ArgumentStep::Strange(format!("its option `--{asked}`"));
         };
         if exact.is_none()
             && longer.next().is_some_and(|(_, other)| other.ends_with(':') != entry.ends_with(':'))
         {
-            return Step::Strange(format!("its option `--{asked}`"));
+            return ArgumentStep::Strange(format!("its option `--{asked}`"));
         }
         let value = if attached.is_none() && entry.ends_with(':') { self.value() } else { attached };
-        Step::Option(name.to_owned(), value)
+        ArgumentStep::Option(name.to_owned(), value)
     }
 
     fn value(&mut self) -> Option<Word> {

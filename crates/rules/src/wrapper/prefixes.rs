@@ -1,6 +1,6 @@
 //! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their options.
 
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::vague::vague;
 use super::{Carried, Given, Look, Strength, joined};
 use crate::script::{self, ShellKind};
@@ -188,24 +188,24 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
 
 impl Prefix {
     fn look(&self, name: &str, given: &Given<'_>, look: &mut Look) {
-        let mut walk = Walk::new(given.words);
+        let mut walk = ArgumentWalk::new(given.words);
         let mut operands = 0;
         let (mut changes, mut adds) = (false, false);
         let command = loop {
             match walk.next(self.spec) {
                 None => break None,
-                Some(Step::Strange(what)) => {
+                Some(ArgumentStep::Strange(what)) => {
                     look.ask(format!("{what} is not understood"));
                     return vague(name, given.words, look);
                 }
-                Some(Step::Option(option, value)) => {
+                Some(ArgumentStep::Option(option, value)) => {
                     if carrying_option((name, &option, value.as_ref()), given, &walk, look) {
                         return;
                     }
                     adds |= adding_option((name, &option), value.as_ref(), look);
                     changes |= matches!(option.as_str(), "e" | "edit" | "l" | "list" | "v" | "validate");
                 }
-                Some(Step::Operand(place)) => match given.words[place].setting() {
+                Some(ArgumentStep::Operand(place)) => match given.words[place].setting() {
                     Some((variable, value)) if self.settings => {
                         look.settings.push((variable.to_owned(), value));
                     }
@@ -275,7 +275,7 @@ fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut 
 fn carrying_option(
     (name, option, value): (&str, &str, Option<&Word>),
     given: &Given<'_>,
-    walk: &Walk<'_>,
+    walk: &ArgumentWalk<'_>,
     look: &mut Look,
 ) -> bool {
     match (name, option) {
@@ -340,17 +340,17 @@ fn of_windlass(given: &Given<'_>, look: &mut Look) {
         return;
     }
     let words = &given.words[1..];
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     loop {
         match walk.next(RUN) {
             None => return,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, value)) => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, value)) => {
                 let setting = value.as_ref().filter(|_| matches!(option.as_str(), "e" | "env"));
                 let setting = setting.and_then(Word::setting);
                 look.settings.extend(setting.map(|(name, value)| (name.to_owned(), value)));
             }
-            Some(Step::Operand(place)) => {
+            Some(ArgumentStep::Operand(place)) => {
                 match &words[place..] {
                     [script] => look.carry("windlass run", Carried::Script(script.clone(), ShellKind::Posix)),
                     argv => look.carry_command("windlass run", argv),

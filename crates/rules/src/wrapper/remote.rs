@@ -1,7 +1,7 @@
 //! Programs that take a script as the value of an option or as their last words: `ssh`, `su`, `flock`, `watch`.
 
 use super::builtins::is_made_up;
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::vague::script_words;
 use super::{Carried, Given, Look, Strength, head, joined};
 use crate::languages::{self, Meaning};
@@ -31,13 +31,13 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
 fn ssh(words: &[Word], look: &mut Look) {
     const SPEC: Spec =
         Spec { shorts: "46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", longs: "" };
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     let (mut host, mut without_command) = (false, false);
     loop {
         match walk.next(SPEC) {
             None => break,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, value)) => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, value)) => {
                 without_command |= matches!(option.as_str(), "N" | "W" | "O" | "Q" | "V" | "G");
                 match (option.as_str(), value) {
                     ("o", value) => ssh_setting(value.as_ref(), look),
@@ -59,10 +59,10 @@ fn ssh(words: &[Word], look: &mut Look) {
                     _ => {}
                 }
             }
-            Some(Step::Operand(place)) if host => {
+            Some(ArgumentStep::Operand(place)) if host => {
                 return look.carry("ssh", Carried::Script(joined(&words[place..]), ShellKind::Posix));
             }
-            Some(Step::Operand(place)) => {
+            Some(ArgumentStep::Operand(place)) => {
                 host = true;
                 if words[place].text().is_none() && words[place].beginning().is_empty() {
                     look.ask_at_least(
@@ -99,13 +99,13 @@ fn su(name: &str, words: &[Word], look: &mut Look) {
         longs: "command: session-command: fast login preserve-environment pty shell: group: supp-group: \
                 whitelist-environment: user: help version",
     };
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     let (mut operands, mut found, mut by_user) = (0, false, false);
     loop {
         match walk.next(SPEC) {
             None => break,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, value)) => match (option.as_str(), value) {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, value)) => match (option.as_str(), value) {
                 ("c" | "command" | "session-command", Some(command)) => {
                     found = true;
                     look.carry(&format!("{name} -c"), Carried::Script(command, ShellKind::Posix));
@@ -113,10 +113,10 @@ fn su(name: &str, words: &[Word], look: &mut Look) {
                 ("u" | "user", _) => by_user = true,
                 _ => {}
             },
-            Some(Step::Operand(place)) if by_user => {
+            Some(ArgumentStep::Operand(place)) if by_user => {
                 return look.carry_command(name, &words[place..]);
             }
-            Some(Step::Operand(place)) => operands += usize::from(!words[place].is("-")),
+            Some(ArgumentStep::Operand(place)) => operands += usize::from(!words[place].is("-")),
         }
     }
     if !found || operands > 1 || walk.doubtful {
@@ -127,17 +127,17 @@ fn su(name: &str, words: &[Word], look: &mut Look) {
 /// `sg [-] group [-c] script`, and `newgrp`, which takes a script only behind its option.
 fn group_shell(name: &str, words: &[Word], look: &mut Look) {
     const SPEC: Spec = Spec { shorts: "c:lhV", longs: "command: help version" };
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     let (mut has_group, mut found) = (false, false);
     loop {
         let script = match walk.next(SPEC) {
             None => break,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, value)) if matches!(option.as_str(), "c" | "command") => value,
-            Some(Step::Option(..)) => None,
-            Some(Step::Operand(place)) if words[place].is("-") => None,
-            Some(Step::Operand(place)) if has_group => Some(words[place].clone()),
-            Some(Step::Operand(_)) => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, value)) if matches!(option.as_str(), "c" | "command") => value,
+            Some(ArgumentStep::Option(..)) => None,
+            Some(ArgumentStep::Operand(place)) if words[place].is("-") => None,
+            Some(ArgumentStep::Operand(place)) if has_group => Some(words[place].clone()),
+            Some(ArgumentStep::Operand(_)) => {
                 has_group = true;
                 None
             }
@@ -158,20 +158,20 @@ fn flock(given: &Given<'_>, look: &mut Look) {
         longs: "shared exclusive unlock nonblock nb timeout: wait: conflict-exit-code: close no-fork command: fcntl \
                 verbose help version",
     };
-    let mut walk = Walk::new(given.words);
+    let mut walk = ArgumentWalk::new(given.words);
     let mut file = false;
     loop {
         match walk.next(SPEC) {
             None => break,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, Some(script))) if matches!(option.as_str(), "c" | "command") => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, Some(script))) if matches!(option.as_str(), "c" | "command") => {
                 look.carry("flock -c", Carried::Script(script, ShellKind::Posix));
             }
-            Some(Step::Option(..)) => {}
-            Some(Step::Operand(place)) if file => {
+            Some(ArgumentStep::Option(..)) => {}
+            Some(ArgumentStep::Operand(place)) if file => {
                 return look.carry_command("flock", &given.words[place..]);
             }
-            Some(Step::Operand(_)) => file = true,
+            Some(ArgumentStep::Operand(_)) => file = true,
         }
     }
     if walk.doubtful {
@@ -185,23 +185,23 @@ fn script(words: &[Word], look: &mut Look) {
         longs: "append command: echo: flush force log-in: log-out: log-io: log-timing: logging-format: output-limit: \
                 quiet return timing? help version",
     };
-    let mut walk = Walk::new(words);
+    let mut walk = ArgumentWalk::new(words);
     let (mut operands, mut found) = (0, false);
     loop {
         match walk.next(SPEC) {
             None => break,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, Some(script))) if matches!(option.as_str(), "c" | "command") => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, Some(script))) if matches!(option.as_str(), "c" | "command") => {
                 found = true;
                 look.carry("script -c", Carried::Script(script, ShellKind::Posix));
             }
-            Some(Step::Option(..)) => {}
-            Some(Step::Operand(place)) if operands == 1 => {
+            Some(ArgumentStep::Option(..)) => {}
+            Some(ArgumentStep::Operand(place)) if operands == 1 => {
                 found = true;
                 look.carry_command("script", &words[place..]);
                 break;
             }
-            Some(Step::Operand(_)) => operands += 1,
+            Some(ArgumentStep::Operand(_)) => operands += 1,
         }
     }
     if !found || walk.doubtful {
@@ -215,22 +215,22 @@ fn watch(given: &Given<'_>, look: &mut Look) {
         longs: "beep color no-color differences? errexit follow chgexit interval: precise equexit: no-rerun shotsdir: \
                 no-title no-wrap exec help version",
     };
-    let mut walk = Walk::new(given.words);
+    let mut walk = ArgumentWalk::new(given.words);
     let mut as_words = false;
     look.is_transparent(given);
     loop {
         match walk.next(SPEC) {
             None => return,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, _)) if matches!(option.as_str(), "s" | "shotsdir") => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, _)) if matches!(option.as_str(), "s" | "shotsdir") => {
                 look.harmless = None;
                 look.ask_at_least(Strength::UnlessDefaultAllows, "its option `--shotsdir` writes files");
             }
-            Some(Step::Option(option, _)) => as_words |= matches!(option.as_str(), "x" | "exec"),
-            Some(Step::Operand(place)) if as_words => {
+            Some(ArgumentStep::Option(option, _)) => as_words |= matches!(option.as_str(), "x" | "exec"),
+            Some(ArgumentStep::Operand(place)) if as_words => {
                 return look.carry_command("watch", &given.words[place..]);
             }
-            Some(Step::Operand(place)) => {
+            Some(ArgumentStep::Operand(place)) => {
                 let script = joined(&given.words[place..]);
                 return look.carry("watch", Carried::Script(script, ShellKind::Posix));
             }

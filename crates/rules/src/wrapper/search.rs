@@ -1,6 +1,6 @@
 //! Programs that run a command for every thing they find or read: `find`, `fd`, `xargs`, `parallel`.
 
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::{Carried, Given, Look, Strength, head, joined};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
@@ -86,13 +86,13 @@ fn xargs(given: &Given<'_>, look: &mut Look) {
         longs: "null arg-file: delimiter: eof? replace? max-lines? max-args: max-chars: max-procs: interactive \
                 no-run-if-empty verbose exit open-tty process-slot-var: show-limits help version",
     };
-    let mut walk = Walk::new(given.words);
+    let mut walk = ArgumentWalk::new(given.words);
     let mut replaced: Option<String> = None;
     let command = loop {
         match walk.next(SPEC) {
             None => break None,
-            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
-            Some(Step::Option(option, value)) if matches!(option.as_str(), "I" | "i" | "J" | "replace") => {
+            Some(ArgumentStep::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(ArgumentStep::Option(option, value)) if matches!(option.as_str(), "I" | "i" | "J" | "replace") => {
                 let text = value.as_ref().map_or(Some("{}"), Word::text);
                 let Some(text) = text else {
                     return look.ask("what it puts into its command is known only when it runs");
@@ -100,12 +100,12 @@ fn xargs(given: &Given<'_>, look: &mut Look) {
                 replaced = Some(text.to_owned());
             }
             // It puts a number into that variable.
-            Some(Step::Option(option, Some(name))) if option == "process-slot-var" => match name.text() {
+            Some(ArgumentStep::Option(option, Some(name))) if option == "process-slot-var" => match name.text() {
                 Some(text) => look.settings.push((text.to_owned(), Word::unknown(text, Split::Never))),
                 None => look.ask("which variable it sets is known only when it runs"),
             },
-            Some(Step::Option(..)) => {}
-            Some(Step::Operand(place)) => break Some(place),
+            Some(ArgumentStep::Option(..)) => {}
+            Some(ArgumentStep::Operand(place)) => break Some(place),
         }
     };
     if walk.doubtful {

@@ -1,7 +1,7 @@
 //! Shells: the script they are given, wherever it comes from.
 
 use super::builtins::is_made_up;
-use super::options::{Spec, Step, Walk};
+use super::options::{Spec, ArgumentStep, ArgumentWalk};
 use super::{Carried, Given, Look};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
@@ -14,7 +14,7 @@ const STRANGE: [&str; 10] =
 
 /// What a shell's arguments say.
 #[derive(Default)]
-struct Asked<'a> {
+struct ShellInvocation<'a> {
     takes_script: bool,
     reads_input: bool,
     only_tells: bool,
@@ -26,7 +26,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         return look.ask_unless_named("the language of its scripts is not understood");
     }
     let Some(shell) = ShellKind::of_program(name) else { return };
-    let asked = match Asked::read(given.words) {
+    let asked = match ShellInvocation::read(given.words) {
         Ok(asked) => asked,
         Err(why) => return look.ask(why),
     };
@@ -56,7 +56,7 @@ fn input(name: &str, given: &Given<'_>, (shell, look): (ShellKind, &mut Look)) {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ShellInvocation<'a> {
     /// Reads options until the first word that is none. `Err`: why it is not understood.
     fn read(words: &'a [Word]) -> Result<Self, String> {
         const SPEC: Spec = Spec {
@@ -65,7 +65,7 @@ impl<'a> Asked<'a> {
                     rcfile: restricted verbose version wordexp emulate:",
         };
         let mut asked = Self::default();
-        let mut walk = Walk::new(words);
+        let mut walk = ArgumentWalk::new(words);
         while let Some(word) = words.get(walk.place()) {
             if word.beginning().starts_with('+') {
                 // `+o` takes a value as `-o` does.
@@ -73,9 +73,9 @@ impl<'a> Asked<'a> {
             }
             match walk.next(SPEC) {
                 None => break,
-                Some(Step::Strange(what)) => return Err(format!("{what} is not understood")),
-                Some(Step::Option(option, _)) => asked.option(&option)?,
-                Some(Step::Operand(place)) => {
+                Some(ArgumentStep::Strange(what)) => return Err(format!("{what} is not understood")),
+                Some(ArgumentStep::Option(option, _)) => asked.option(&option)?,
+                Some(ArgumentStep::Operand(place)) => {
                     asked.script = words.get(place);
                     break;
                 }

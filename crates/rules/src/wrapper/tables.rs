@@ -3,7 +3,7 @@
 use super::builtins::is_made_up;
 use super::{Carried, Given, Look, Strength, toolchains};
 use crate::languages::{self, Meaning};
-use crate::programs::{self, Arguments, Coverage, Found, Operands, Program, Role, Style};
+use crate::programs::{self, Arguments, Coverage, FoundOption, Operands, Program, Role, Style};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
@@ -95,7 +95,7 @@ fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look
     }
 }
 
-fn option((name, style): (&str, Style), found: &Found, look: &mut Look) {
+fn option((name, style): (&str, Style), found: &FoundOption, look: &mut Look) {
     let first = found.entry.names.split(',').next().unwrap_or_default();
     let dashes = if first.len() == 1 || style.has_one_dash() { "-" } else { "--" };
     let spelled = format!("{dashes}{}", first.trim_end_matches('*'));
@@ -211,7 +211,7 @@ fn operands(name: &str, arguments: &Arguments, given: &Given<'_>, look: &mut Loo
     let words: Vec<&Word> = arguments.operands.iter().map(|place| &given.words[*place]).collect();
     match name {
         _ if SCRIPT_FIRST.contains(&name) => {
-            let has_script = |found: &Found| matches!(found.entry.role, Role::Text | Role::File);
+            let has_script = |found: &FoundOption| matches!(found.entry.role, Role::Text | Role::File);
             if !arguments.options.iter().any(has_script) {
                 // With the sed of BSD, `-i ''` takes the empty word, and the script follows.
                 let scripts = words.iter().take_while(|word| word.is("")).count() + 1;

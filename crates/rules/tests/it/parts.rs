@@ -8,7 +8,7 @@ fn judge(script: &str, shell: ShellKind) -> Judgement {
 
 /// The commands of a script, in order, with what carries them; `?` before what is not understood.
 fn parts(script: &str, shell: ShellKind) -> Vec<String> {
-    let shown = |part: &windlass_rules::Part| {
+    let shown = |part: &windlass_rules::JudgedCommand| {
         let doubt = if matches!(part.reason, Reason::Doubt(_)) { "?" } else { "" };
         let within: String = part.within.iter().map(|carrier| format!("{carrier} > ")).collect();
         format!("{doubt}{within}{}", part.text)

@@ -1,13 +1,13 @@
 //! Calls that are refused whatever they are about. Where there is a supervisor, it refuses them and reports them; arguments that
 //! decide are in registers, so its answer cannot come too late.
 
-use super::{MAKES, PRIORITIES, WATCHES, Wanted};
+use super::{MAKES, PRIORITIES, WATCHES, FilterOptions};
 use rustix::io::Errno;
-use windlass_sys::lockdown::filter::{Rule, Test, Verdict};
+use windlass_sys::lockdown::filter::{Rule, Test, FilterAction};
 use windlass_sys::lockdown::number as n;
 
 /// Adds the rules.
-pub(super) fn add(wanted: Wanted, rules: &mut Vec<Rule>) {
+pub(super) fn add(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     add_everywhere(wanted, rules);
     if !wanted.namespaces {
         add_among_others(wanted, rules);
@@ -167,14 +167,14 @@ const MODES: &[(i64, u8)] = &[
     (n::MKNOD, 1),
 ];
 
-fn add_everywhere(wanted: Wanted, rules: &mut Vec<Rule>) {
+fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     // `openat2` keeps its mode and flags in memory, where no filter can look.
     // Memory that not even the supervisor can read hides what a call is about.
     const NOT_THERE: [i64; 6] =
         [n::CLONE3, n::OPENAT2, n::MEMFD_SECRET, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
     let perm = wanted.refusal(Errno::PERM);
     // Programs that find these missing do without; told that they are forbidden, some give up.
-    rules.extend(NOT_THERE.map(|number| Rule::always(number, Verdict::Fail(Errno::NOSYS))));
+    rules.extend(NOT_THERE.map(|number| Rule::always(number, FilterAction::Fail(Errno::NOSYS))));
     rules.extend(FORBIDDEN.iter().map(|(number, _)| Rule::always(*number, perm)));
     rules.push(Rule::when(n::CLONE, [Test::HasAny { argument: 0, bits: NEW_SPACES }], perm));
     rules.push(Rule::when(n::UNSHARE, [Test::HasAny { argument: 0, bits: NEW_SPACES | NEW_TIME }], perm));
@@ -185,7 +185,7 @@ fn add_everywhere(wanted: Wanted, rules: &mut Vec<Rule>) {
     // Programs that would like a file to be stored in another way try this, and go on without: it is not reported.
     for command in ATTRIBUTES {
         let attributes = [Test::Is { argument: 1, value: command }];
-        rules.push(Rule::when(n::IOCTL, attributes, Verdict::Fail(Errno::PERM)));
+        rules.push(Rule::when(n::IOCTL, attributes, FilterAction::Fail(Errno::PERM)));
     }
     // A lease on a file outside makes its other users wait, for most of a minute each time.
     for command in [SET_LEASE, SET_DELEGATION] {
@@ -195,12 +195,12 @@ fn add_everywhere(wanted: Wanted, rules: &mut Vec<Rule>) {
     // The session's mark, by which its processes are found. A Windlass inside tries to set one for each of its own sessions, so
     // this is not reported.
     let marks = [Test::Is { argument: 1, value: RLIMIT_LOCKS }, Test::IsGiven { argument: 2 }];
-    rules.push(Rule::when(n::PRLIMIT64, marks, Verdict::Fail(Errno::PERM)));
+    rules.push(Rule::when(n::PRLIMIT64, marks, FilterAction::Fail(Errno::PERM)));
     #[cfg(target_arch = "x86_64")]
     rules.push(Rule::when(
         n::SETRLIMIT,
         [Test::Is { argument: 0, value: RLIMIT_LOCKS }],
-        Verdict::Fail(Errno::PERM),
+        FilterAction::Fail(Errno::PERM),
     ));
     // Limits of others: whoever lowers the watcher's makes it blind.
     let others = [Test::IsNot { argument: 0, value: 0 }, Test::IsGiven { argument: 2 }];
@@ -210,7 +210,7 @@ fn add_everywhere(wanted: Wanted, rules: &mut Vec<Rule>) {
 }
 
 /// Where processes of others are in sight, calls that reach them by number, and what is shared with them by number.
-fn add_among_others(wanted: Wanted, rules: &mut Vec<Rule>) {
+fn add_among_others(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     /// Which kind of number stands for one process.
     const ONE_PROCESS: [(i64, u32); 2] = [(n::SETPRIORITY, 0), (n::IOPRIO_SET, 1)];
     /// The argument that says whom it is about; 0 is the caller itself.
@@ -234,17 +234,17 @@ fn add_among_others(wanted: Wanted, rules: &mut Vec<Rule>) {
             rules.push(Rule::when(
                 number,
                 [others].into_iter().chain(kind).collect::<Vec<_>>(),
-                Verdict::Tell,
+                FilterAction::Tell,
             ));
         }
-        rules.push(Rule::when(number, [others], Verdict::Fail(Errno::PERM)));
+        rules.push(Rule::when(number, [others], FilterAction::Fail(Errno::PERM)));
     }
     if wanted.supervised {
-        rules.extend(WATCHES.iter().map(|told| Rule::always(told.number, Verdict::Tell)));
+        rules.extend(WATCHES.iter().map(|told| Rule::always(told.number, FilterAction::Tell)));
     }
     // All processes of a user, which may be others' too.
     for (number, user) in [(n::SETPRIORITY, 2), (n::IOPRIO_SET, 3)] {
-        rules.push(Rule::when(number, [Test::Is { argument: 0, value: user }], Verdict::Fail(Errno::PERM)));
+        rules.push(Rule::when(number, [Test::Is { argument: 0, value: user }], FilterAction::Fail(Errno::PERM)));
     }
     for command in FILE_SYSTEM_COMMANDS {
         rules.push(Rule::when(
@@ -256,11 +256,11 @@ fn add_among_others(wanted: Wanted, rules: &mut Vec<Rule>) {
     // A process that cannot be looked into cannot be judged either.
     const DUMPABLE: u32 = 4;
     let hides = [Test::Is { argument: 0, value: DUMPABLE }, Test::Is { argument: 1, value: 0 }];
-    rules.push(Rule::when(n::PRCTL, hides, Verdict::Fail(Errno::PERM)));
+    rules.push(Rule::when(n::PRCTL, hides, FilterAction::Fail(Errno::PERM)));
 }
 
 /// A file that makes whoever runs it its owner would carry the command's user out of the sandbox.
-fn add_modes(wanted: Wanted, rules: &mut Vec<Rule>) {
+fn add_modes(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     for (number, argument) in MODES {
         let mut tests = vec![Test::HasAny { argument: *argument, bits: RUNS_AS_OWNER }];
         // Whoever opens a file that is there leaves anything at all where the mode would be.
@@ -275,9 +275,9 @@ fn add_modes(wanted: Wanted, rules: &mut Vec<Rule>) {
 fn add_personalities(rules: &mut Vec<Rule>) {
     const QUESTION: u32 = u32::MAX;
     const SYSTEM: u32 = 0xff;
-    rules.push(Rule::when(n::PERSONALITY, [Test::Is { argument: 0, value: QUESTION }], Verdict::Allow));
+    rules.push(Rule::when(n::PERSONALITY, [Test::Is { argument: 0, value: QUESTION }], FilterAction::Allow));
     let another = Test::HasAny { argument: 0, bits: SYSTEM };
-    rules.push(Rule::when(n::PERSONALITY, [another], Verdict::Fail(Errno::PERM)));
+    rules.push(Rule::when(n::PERSONALITY, [another], FilterAction::Fail(Errno::PERM)));
 }
 
 const NEW_SPACES: u32 = 0x7e02_0000;

@@ -15,7 +15,7 @@ pub(super) use self::socket::{Peer, Request, SocketCall};
 
 use super::caller::Caller;
 use super::draft::DraftOpening;
-use super::place::{Entry, Seen};
+use super::place::{NamedEntry, Seen};
 use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags};
 use rustix::fs::{
@@ -26,39 +26,39 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::OsString;
-use windlass_sys::lockdown::notice::Heirs;
+use windlass_sys::lockdown::notice::DescriptorScope;
 
 /// Something to be done, and what with.
 #[derive(Debug)]
-pub(super) enum Deed {
+pub(super) enum EmulatedSyscall {
     Make {
-        entry: Entry,
+        entry: NamedEntry,
         what: Made,
     },
     Remove {
-        entry: Entry,
+        entry: NamedEntry,
         flags: AtFlags,
     },
     Move {
-        from: Entry,
-        to: Entry,
+        from: NamedEntry,
+        to: NamedEntry,
         flags: RenameFlags,
     },
     /// The same with a copy of these bytes, which were judged: the caller may still write to the file that it moves.
     Replace {
-        from: Entry,
-        to: Entry,
+        from: NamedEntry,
+        to: NamedEntry,
         seen: Seen,
         bytes: Vec<u8>,
     },
     /// The same as another deed, which makes a directory a repository, after files in it were replaced by copies of what was judged.
     AfterCopies {
         copies: Vec<JudgedCopy>,
-        deed: Box<Deed>,
+        deed: Box<EmulatedSyscall>,
     },
     Link {
         from: Seen,
-        to: Entry,
+        to: NamedEntry,
     },
     Change {
         seen: Seen,
@@ -74,7 +74,7 @@ pub(super) enum Deed {
 /// A file, and the bytes of it that were judged.
 #[derive(Debug)]
 pub(super) struct JudgedCopy {
-    pub(super) entry: Entry,
+    pub(super) entry: NamedEntry,
     pub(super) seen: Seen,
     pub(super) bytes: Vec<u8>,
 }
@@ -109,7 +109,7 @@ pub(super) enum Change {
     NoAttribute { name: OsString },
 }
 
-impl Deed {
+impl EmulatedSyscall {
     /// As the caller would do it.
     pub(super) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         match self {
@@ -118,7 +118,7 @@ impl Deed {
             Self::Pair(pair) => pair.perform(),
             Self::Inotify(flags) => {
                 let heirs =
-                    if flags.contains(CreateFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+                    if flags.contains(CreateFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
                 inotify::init(*flags | CreateFlags::CLOEXEC).map(|instance| Opened::File(instance, heirs))
             }
             Self::Draft(opening) => {
@@ -162,14 +162,14 @@ impl Deed {
     }
 }
 
-fn replace(from: &Entry, to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
+fn replace(from: &NamedEntry, to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
     put_copy(to, seen, bytes)?;
     unlinkat(from.directory.hold(), &from.given, AtFlags::empty())
 }
 
 /// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it is a copy
 /// of: git compares the time of an index with those of the files in it.
-pub(super) fn put_copy(to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
+pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
     let directory = to.directory.hold();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let temporary = supervisors_name()?;
@@ -202,7 +202,7 @@ fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-fn make(entry: &Entry, what: &Made) -> Result<(), Errno> {
+fn make(entry: &NamedEntry, what: &Made) -> Result<(), Errno> {
     let directory = entry.directory.hold();
     match what {
         Made::Directory(mode) => mkdirat(directory, &entry.given, *mode),
@@ -214,7 +214,7 @@ fn make(entry: &Entry, what: &Made) -> Result<(), Errno> {
 
 /// The directory gets its attribute under another name, which no command may use: under its own, another one could come into its place
 /// before. A file system that has no such attributes makes it without.
-fn make_marked(entry: &Entry, mode: Mode, mark: &str) -> Result<(), Errno> {
+fn make_marked(entry: &NamedEntry, mode: Mode, mark: &str) -> Result<(), Errno> {
     let directory = entry.directory.hold();
     if entry.exists() {
         return Err(Errno::EXIST);

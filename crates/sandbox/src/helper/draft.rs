@@ -8,7 +8,7 @@
 use super::caller::Caller;
 use super::deed::{put_copy, supervisors_name};
 use super::judge::{RepositoryOwner, judge_copy, judge_unfinished_index};
-use super::place::{Entry, Seen};
+use super::place::{NamedEntry, Seen};
 use crate::denial::Denial;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, fchmod, fstat, open, openat, statat, unlinkat};
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, copy};
 use std::path::PathBuf;
-use windlass_sys::lockdown::notice::Heirs;
+use windlass_sys::lockdown::notice::DescriptorScope;
 
 /// More than any command writes at a time.
 pub(super) const MOST_DRAFTS: usize = 64;
@@ -44,7 +44,7 @@ pub(super) struct JudgedContent {
 
 impl ContentRule {
     /// The bytes of a file that is to come under a name, or why it must not.
-    pub(super) fn judge(&self, seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+    pub(super) fn judge(&self, seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
         match self {
             Self::Configuration(owner) => owner.judge(seen, entry),
             Self::CopyOf(original) => judge_copy(seen, entry, original),
@@ -56,7 +56,7 @@ impl ContentRule {
 /// An open that is answered with a draft.
 #[derive(Debug)]
 pub(super) struct DraftOpening {
-    pub(super) entry: Entry,
+    pub(super) entry: NamedEntry,
     pub(super) rule: ContentRule,
     /// As the caller gave them.
     pub(super) flags: OFlags,
@@ -67,7 +67,7 @@ pub(super) struct DraftOpening {
 #[derive(Debug)]
 pub(super) struct Draft {
     content: OwnedFd,
-    entry: Entry,
+    entry: NamedEntry,
     rule: ContentRule,
     caller: Caller,
     /// The file in whose place the content goes. Once there is another, the draft counts no more.
@@ -80,9 +80,9 @@ type Stamp = (i64, u32, i64, i64);
 
 impl DraftOpening {
     /// As the caller would open the file: it is made if need be, and what its mode forbids stays forbidden.
-    pub(super) fn perform(&self, caller: &Caller) -> Result<(OwnedFd, Heirs, Draft), Errno> {
+    pub(super) fn perform(&self, caller: &Caller) -> Result<(OwnedFd, DescriptorScope, Draft), Errno> {
         let (file, content, about) = caller.act(|| self.open())?;
-        let heirs = if self.flags.contains(OFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+        let heirs = if self.flags.contains(OFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
         let draft = Draft {
             content,
             entry: self.entry.clone(),

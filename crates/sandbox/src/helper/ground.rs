@@ -2,7 +2,7 @@
 //! network takes the kernel milliseconds, entering one takes it none.
 
 use super::at;
-use crate::order::{Failure, NetworkKind, Report, Stage};
+use crate::order::{Failure, NetworkKind, Report, ConfineStep};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use windlass_sys::channel::{self, Waiting};
@@ -16,7 +16,7 @@ pub(super) fn make(
     users_from_outside: bool,
     channel: &OwnedFd,
 ) -> Result<Vec<OwnedFd>, Failure> {
-    make_spaces(network, users_from_outside, channel).map_err(at(Stage::Namespaces))
+    make_spaces(network, users_from_outside, channel).map_err(at(ConfineStep::Namespaces))
 }
 
 fn make_spaces(
@@ -68,22 +68,22 @@ fn watch_limits() -> Vec<(&'static str, u64)> {
 /// Everything that a confined command needs of namespaces, done once for nobody.
 pub(super) fn try_everything() -> Result<(), Failure> {
     let own = Own::now();
-    namespace::separate(Spaces::USER).map_err(at(Stage::Namespaces))?;
-    namespace::map_users("self", Users::Only(own)).map_err(at(Stage::Namespaces))?;
+    namespace::separate(Spaces::USER).map_err(at(ConfineStep::Namespaces))?;
+    namespace::map_users("self", Users::Only(own)).map_err(at(ConfineStep::Namespaces))?;
     let spaces = Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC).and(Spaces::NETWORK);
-    namespace::separate(spaces).map_err(at(Stage::Namespaces))?;
-    mount::freeze_everything().map_err(at(Stage::Tree))?;
-    mount::terminals().map_err(at(Stage::Devices))?;
-    match fork().map_err(at(Stage::Watcher))? {
+    namespace::separate(spaces).map_err(at(ConfineStep::Namespaces))?;
+    mount::freeze_everything().map_err(at(ConfineStep::Tree))?;
+    mount::terminals().map_err(at(ConfineStep::Devices))?;
+    match fork().map_err(at(ConfineStep::Watcher))? {
         Twin::Child => std::process::exit(mount::process_table().map_or_else(Errno::raw_os_error, |_| 0)),
         Twin::Parent(child) => {
-            let ended = child.reap_blocking().map_err(at(Stage::Watcher))?;
+            let ended = child.reap_blocking().map_err(at(ConfineStep::Watcher))?;
             match ended.how {
                 windlass_sys::process::How::Exited(0) => Ok(()),
                 windlass_sys::process::How::Exited(errno) => {
-                    Err(at(Stage::Processes)(Errno::from_raw_os_error(errno)))
+                    Err(at(ConfineStep::Processes)(Errno::from_raw_os_error(errno)))
                 }
-                _ => Err(at(Stage::Processes)(Errno::IO)),
+                _ => Err(at(ConfineStep::Processes)(Errno::IO)),
             }
         }
     }

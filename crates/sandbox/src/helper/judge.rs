@@ -29,17 +29,17 @@ pub(super) use self::terminals::OwnTerminals;
 pub(super) use self::work_trees::judge_copy;
 
 use self::folded::is_at_or_below;
-use super::deed::{Change, Deed, Made, SocketPair, wish};
+use super::deed::{Change, EmulatedSyscall, Made, SocketPair, wish};
 use super::memory::Missing;
-use super::place::{End, Entry, Located, Seen};
+use super::place::{End, NamedEntry, Located, Seen};
 use super::rules;
 use super::socket_owners::SocketOwners;
-use crate::calls::{Links, Place, Refused, Subject, Told, WRITING, meaning, refused};
+use crate::calls::{Links, PathArgument, Refused, CallSubject, SupervisedCall, WRITING, meaning, refused};
 use crate::confinement::Confinement;
 use crate::denial::{Denial, Operation};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
-use crate::protect::{self, Unborn};
+use crate::protect::{self, MustNotExist};
 use rustix::fs::AtFlags;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
@@ -50,7 +50,7 @@ use windlass_sys::process::Pid;
 
 /// What a caller is told.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum CallDecision {
     /// The kernel decides.
     GoOn,
     /// No, by a rule.
@@ -58,16 +58,16 @@ pub(super) enum Answer {
     /// No, as without any rules.
     Fail(Errno),
     /// Yes, and this is to be done.
-    CarryOut(Box<Deed>),
+    CarryOut(Box<EmulatedSyscall>),
 }
 
-impl Answer {
-    fn carry_out(deed: Deed) -> Self {
+impl CallDecision {
+    fn carry_out(deed: EmulatedSyscall) -> Self {
         Self::CarryOut(Box::new(deed))
     }
 }
 
-type Judged = Result<Answer, Missing>;
+type Judged = Result<CallDecision, Missing>;
 
 /// One command's rules.
 pub(super) struct Judge<'a> {
@@ -89,99 +89,99 @@ const AT_NO_FOLLOW: u64 = 0x100;
 const AT_EMPTY_PATH: u64 = 0x1000;
 
 impl Judge<'_> {
-    pub(super) fn answer(&self, notice: &Notice) -> Answer {
+    pub(super) fn answer(&self, notice: &Notice) -> CallDecision {
         if let Some(Refused { errno, what, rule }) = refused(notice.number, &notice.arguments) {
             let denial = Denial { operation: Operation::Call, target: what, rule: rule.to_owned(), times: 1 };
-            return Answer::Refuse(errno, denial);
+            return CallDecision::Refuse(errno, denial);
         }
-        let Some(told) = meaning(notice.number) else { return Answer::Fail(Errno::NOSYS) };
+        let Some(told) = meaning(notice.number) else { return CallDecision::Fail(Errno::NOSYS) };
         match self.judged(notice, told) {
-            Ok(Answer::CarryOut(deed)) => self.without_git_programs(*deed),
+            Ok(CallDecision::CarryOut(deed)) => self.without_git_programs(*deed),
             Ok(answer) => answer,
             Err(Missing::Hidden) => self.hidden(told.operation),
             // The kernel can read memory that we cannot, for example pages that can be written only.
-            Err(Missing::Fails(Errno::FAULT)) => Answer::Fail(Errno::FAULT),
-            Err(Missing::Fails(errno)) if self.carries(notice, told) => Answer::Fail(errno),
-            Err(Missing::Fails(_)) => Answer::GoOn,
+            Err(Missing::Fails(Errno::FAULT)) => CallDecision::Fail(Errno::FAULT),
+            Err(Missing::Fails(errno)) if self.carries(notice, told) => CallDecision::Fail(errno),
+            Err(Missing::Fails(_)) => CallDecision::GoOn,
         }
     }
 
-    fn judged(&self, notice: &Notice, told: &Told) -> Judged {
+    fn judged(&self, notice: &Notice, told: &SupervisedCall) -> Judged {
         let operation = told.operation;
         match told.subject {
-            Subject::Opened { place, .. } => self.opened(notice, place),
-            Subject::Object { place, links } => {
+            CallSubject::Opened { place, .. } => self.opened(notice, place),
+            CallSubject::Object { place, links } => {
                 let seen = object(notice, place, links)?.look(follows(notice, links))?;
                 self.changed(notice, operation, seen)
             }
-            Subject::Descriptor { argument } => {
+            CallSubject::Descriptor { argument } => {
                 self.changed(notice, operation, Located::descriptor(notice, argument).look(true)?)
             }
-            Subject::NewEntry { place } => self.new_entry(notice, operation, place),
-            Subject::OldEntry { place } => self.old_entry(notice, operation, place),
-            Subject::Linked { from, to } => self.linked(notice, from, to),
-            Subject::Moved { from, to } => self.moved(notice, from, to),
-            Subject::Connected => self.connected(notice, operation),
-            Subject::Sent => self.sent(notice, operation),
-            Subject::Bound => self.bound(notice, operation),
-            Subject::Socket => Ok(self.socket(notice, operation)),
-            Subject::DatagramPair => Ok(Answer::carry_out(Deed::Pair(SocketPair::of(notice)))),
-            Subject::Inotify => self.inotify(notice, operation),
-            Subject::Executed { place } => Ok(self.executed(notice, operation, place)),
-            Subject::Process { argument } => {
+            CallSubject::NewEntry { place } => self.new_entry(notice, operation, place),
+            CallSubject::OldEntry { place } => self.old_entry(notice, operation, place),
+            CallSubject::Linked { from, to } => self.linked(notice, from, to),
+            CallSubject::Moved { from, to } => self.moved(notice, from, to),
+            CallSubject::Connected => self.connected(notice, operation),
+            CallSubject::Sent => self.sent(notice, operation),
+            CallSubject::Bound => self.bound(notice, operation),
+            CallSubject::Socket => Ok(self.socket(notice, operation)),
+            CallSubject::DatagramPair => Ok(CallDecision::carry_out(EmulatedSyscall::Pair(SocketPair::of(notice)))),
+            CallSubject::Inotify => self.inotify(notice, operation),
+            CallSubject::Executed { place } => Ok(self.executed(notice, operation, place)),
+            CallSubject::Process { argument } => {
                 Ok(self.about_process(Pid::new(notice.arguments[argument] as u32)))
             }
         }
     }
 
     /// Whether such a call is never left to the kernel.
-    fn carries(&self, notice: &Notice, told: &Told) -> bool {
+    fn carries(&self, notice: &Notice, told: &SupervisedCall) -> bool {
         match told.subject {
-            Subject::Opened { .. } => self.carries_open(wish::opening(notice).0),
-            Subject::Object { .. }
-            | Subject::Descriptor { .. }
-            | Subject::NewEntry { .. }
-            | Subject::OldEntry { .. }
-            | Subject::Linked { .. }
-            | Subject::Moved { .. } => self.carries_names(),
-            Subject::Executed { .. } => false,
-            Subject::Connected
-            | Subject::Sent
-            | Subject::Bound
-            | Subject::Socket
-            | Subject::DatagramPair
-            | Subject::Inotify
-            | Subject::Process { .. } => true,
+            CallSubject::Opened { .. } => self.carries_open(wish::opening(notice).0),
+            CallSubject::Object { .. }
+            | CallSubject::Descriptor { .. }
+            | CallSubject::NewEntry { .. }
+            | CallSubject::OldEntry { .. }
+            | CallSubject::Linked { .. }
+            | CallSubject::Moved { .. } => self.carries_names(),
+            CallSubject::Executed { .. } => false,
+            CallSubject::Connected
+            | CallSubject::Sent
+            | CallSubject::Bound
+            | CallSubject::Socket
+            | CallSubject::DatagramPair
+            | CallSubject::Inotify
+            | CallSubject::Process { .. } => true,
         }
     }
 
     /// The kernel decides: a file that is denied cannot be executed. This is only asked about to be reported, so whatever cannot be
     /// made out is left to the kernel, too.
-    fn executed(&self, notice: &Notice, operation: Operation, place: Place) -> Answer {
-        let Ok(located) = Located::of(notice, place) else { return Answer::GoOn };
+    fn executed(&self, notice: &Notice, operation: Operation, place: PathArgument) -> CallDecision {
+        let Ok(located) = Located::of(notice, place) else { return CallDecision::GoOn };
         if located.is_base() {
             // An open descriptor, or `/proc/self/exe`: the caller has it already, wherever it lies.
-            return Answer::GoOn;
+            return CallDecision::GoOn;
         }
         let path = match (located.look(true), located.end(true)) {
             (Ok(seen), _) => seen.path,
             // A directory that is hidden is empty.
             (Err(Missing::Fails(_)), Ok(End::Name(entry))) => entry.path(),
-            (Err(_), _) => return Answer::GoOn,
+            (Err(_), _) => return CallDecision::GoOn,
         };
         match self.ruling_at(&path).filter(|ruling| ruling.access == Access::Deny) {
-            Some(ruling) => Answer::Refuse(Errno::ACCESS, denial(operation, &path, ruling)),
-            None => Answer::GoOn,
+            Some(ruling) => CallDecision::Refuse(Errno::ACCESS, denial(operation, &path, ruling)),
+            None => CallDecision::GoOn,
         }
     }
 
     /// A process by its number, which stands in a register and cannot be changed any more. The session's are known by their mark;
     /// the supervisor bears it, too.
-    fn about_process(&self, process: Pid) -> Answer {
+    fn about_process(&self, process: Pid) -> CallDecision {
         let is_own = self.mark.is_some() && Halves::on(process) == self.mark;
         match is_own && process != Pid::of_this_process() {
-            true => Answer::GoOn,
-            false => Answer::Fail(Errno::PERM),
+            true => CallDecision::GoOn,
+            false => CallDecision::Fail(Errno::PERM),
         }
     }
 
@@ -195,20 +195,20 @@ impl Judge<'_> {
         !self.order.namespaces
     }
 
-    fn carry_names(&self, deed: impl FnOnce() -> Result<Deed, Missing>) -> Judged {
-        if self.carries_names() { deed().map(Answer::carry_out) } else { Ok(Answer::GoOn) }
+    fn carry_names(&self, deed: impl FnOnce() -> Result<EmulatedSyscall, Missing>) -> Judged {
+        if self.carries_names() { deed().map(CallDecision::carry_out) } else { Ok(CallDecision::GoOn) }
     }
 
     /// A path that could not be made out.
-    fn hidden(&self, operation: Operation) -> Answer {
+    fn hidden(&self, operation: Operation) -> CallDecision {
         let (target, rule) = ("a path that cannot be made out".to_owned(), "supervisor".to_owned());
-        Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
+        CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
     }
 
-    fn denied_to_read(&self, path: &Path) -> Option<Answer> {
+    fn denied_to_read(&self, path: &Path) -> Option<CallDecision> {
         let ruling = self.ruling_at(path)?;
         (ruling.access == Access::Deny)
-            .then(|| Answer::Refuse(Errno::ACCESS, denial(Operation::Read, path, ruling)))
+            .then(|| CallDecision::Refuse(Errno::ACCESS, denial(Operation::Read, path, ruling)))
     }
 
     fn changed(&self, notice: &Notice, operation: Operation, seen: Seen) -> Judged {
@@ -223,26 +223,26 @@ impl Judge<'_> {
             self.is_kept(&seen)
         };
         match (kept, owner_refuses(operation, &seen)) {
-            (true, Some(errno)) => Ok(Answer::Fail(errno)),
+            (true, Some(errno)) => Ok(CallDecision::Fail(errno)),
             (true, None) => Ok(self.refused_there(operation, &seen, &seen.path)),
-            (false, _) if !self.carries_names() => Ok(Answer::GoOn),
-            (false, _) => Ok(Answer::carry_out(Deed::Change { how: Change::of(notice)?, seen })),
+            (false, _) if !self.carries_names() => Ok(CallDecision::GoOn),
+            (false, _) => Ok(CallDecision::carry_out(EmulatedSyscall::Change { how: Change::of(notice)?, seen })),
         }
     }
 
-    fn new_entry(&self, notice: &Notice, operation: Operation, place: Place) -> Judged {
+    fn new_entry(&self, notice: &Notice, operation: Operation, place: PathArgument) -> Judged {
         let entry = Located::of(notice, place)?.entry()?;
         if entry.exists() {
             return Err(Errno::EXIST.into());
         }
         match self.made(operation, &entry) {
             Some(refused) => Ok(refused),
-            None => self.carry_names(|| Ok(Deed::Make { what: Made::of(notice)?, entry })),
+            None => self.carry_names(|| Ok(EmulatedSyscall::Make { what: Made::of(notice)?, entry })),
         }
     }
 
     /// Why a name that is not there must not come.
-    fn made(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    fn made(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let unborn = self.folded.unborn(self.order, &path, |unborn, path| {
             unborn == path || brings_more(operation) && is_at_or_below(unborn, path)
@@ -254,7 +254,7 @@ impl Judge<'_> {
     }
 
     /// An index comes by renaming, which is judged by what is in it.
-    fn sealed_entry(&self, operation: Operation, path: &Path) -> Option<Answer> {
+    fn sealed_entry(&self, operation: Operation, path: &Path) -> Option<CallDecision> {
         let is_sealed = match operation {
             Operation::Rename => self.sealed_in_place(path).is_some(),
             _ => self.sealed(path).is_some(),
@@ -271,7 +271,7 @@ impl Judge<'_> {
         protect::sealed_by_name(&self.order.rulings, path).or_else(|| self.order_in_gitlink(path))
     }
 
-    fn unborn(&self, entry: &Entry) -> Option<&Unborn> {
+    fn unborn(&self, entry: &NamedEntry) -> Option<&MustNotExist> {
         self.folded.unborn(self.order, &entry.path(), |unborn, path| unborn == path)
     }
 
@@ -287,7 +287,7 @@ impl Judge<'_> {
     }
 
     /// Why nothing changes in a directory.
-    fn kept_entry(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    fn kept_entry(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let directory = &entry.directory;
         // What is obeyed in a repository or directory below the workspace may go, with all that is around it.
         let is_kept = match operation {
@@ -298,15 +298,15 @@ impl Judge<'_> {
             // Who could not have done it anyway is not refused by a rule.
             return Some(match directory.owner_lets_write() {
                 true => self.refused_there(operation, directory, &entry.path()),
-                false => Answer::Fail(Errno::ACCESS),
+                false => CallDecision::Fail(Errno::ACCESS),
             });
         }
         // Devices and the table of processes are not our business, but without namespaces nobody else would see to them.
         let out_of_reach = self.is_alone() && !self.is_writable_by_rule(&directory.path);
-        out_of_reach.then_some(Answer::Fail(Errno::ACCESS))
+        out_of_reach.then_some(CallDecision::Fail(Errno::ACCESS))
     }
 
-    fn old_entry(&self, notice: &Notice, operation: Operation, place: Place) -> Judged {
+    fn old_entry(&self, notice: &Notice, operation: Operation, place: PathArgument) -> Judged {
         let entry = Located::of(notice, place)?.entry()?;
         if !entry.exists() {
             return Err(Errno::NOENT.into());
@@ -315,12 +315,12 @@ impl Judge<'_> {
             // It would fail without a sandbox, too. `git stash` tries to remove `.git` in case it is empty.
             Some(_) if self.is_filled_directory(notice, &entry) => Err(Errno::NOTEMPTY.into()),
             Some(refused) => Ok(refused),
-            None => self.carry_names(|| Ok(Deed::Remove { flags: wish::removal(notice), entry })),
+            None => self.carry_names(|| Ok(EmulatedSyscall::Remove { flags: wish::removal(notice), entry })),
         }
     }
 
     /// Whether a directory is to be removed that is not empty. Of what is denied, nothing is said.
-    fn is_filled_directory(&self, notice: &Notice, entry: &Entry) -> bool {
+    fn is_filled_directory(&self, notice: &Notice, entry: &NamedEntry) -> bool {
         let path = entry.path();
         let is_denied = self.ruling_at(&path).is_some_and(|ruling| ruling.access == Access::Deny);
         wish::removal(notice).contains(AtFlags::REMOVEDIR)
@@ -331,13 +331,13 @@ impl Judge<'_> {
     }
 
     /// Why a name that is there must not go: it is protected itself, or a link that bears such a name.
-    fn gone(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    fn gone(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         if let Some(unborn) = self.unborn(entry) {
             return Some(refused_birth(operation, entry, unborn));
         }
         let path = entry.path();
         if operation == Operation::Remove && self.is_inner_directory(&path) {
-            return Some(Answer::Fail(Errno::BUSY));
+            return Some(CallDecision::Fail(Errno::BUSY));
         }
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path && self.stays(ruling));
         let is_moved = match operation {
@@ -370,7 +370,7 @@ impl Judge<'_> {
     }
 
     /// Under another name a file could be changed that must not be, or read.
-    fn linked(&self, notice: &Notice, from: Place, to: Place) -> Judged {
+    fn linked(&self, notice: &Notice, from: PathArgument, to: PathArgument) -> Judged {
         let to = Located::of(notice, to)?.entry()?;
         if to.exists() {
             return Err(Errno::EXIST.into());
@@ -382,21 +382,21 @@ impl Judge<'_> {
         let seen = object(notice, from, Links::FollowedUnless(4))?.look(wish::linking_follows(notice)?)?;
         match self.is_kept(&seen) {
             // The kernel says so without a sandbox, too.
-            true if !seen.owner_lets_link() => Ok(Answer::Fail(Errno::PERM)),
+            true if !seen.owner_lets_link() => Ok(CallDecision::Fail(Errno::PERM)),
             true => {
                 let refused = self.refused_there(Operation::Link, &seen, &seen.path);
                 Ok(unless_across_devices(refused, around().ok().as_ref(), &to))
             }
-            false => self.carry_names(|| Ok(Deed::Link { from: seen, to })),
+            false => self.carry_names(|| Ok(EmulatedSyscall::Link { from: seen, to })),
         }
     }
 
-    fn moved(&self, notice: &Notice, from: Place, to: Place) -> Judged {
+    fn moved(&self, notice: &Notice, from: PathArgument, to: PathArgument) -> Judged {
         let (from, to) = (Located::of(notice, from)?.entry()?, Located::of(notice, to)?.entry()?);
         if !from.exists() {
             return Err(Errno::NOENT.into());
         }
-        let check = |entry: &Entry| match entry.exists() {
+        let check = |entry: &NamedEntry| match entry.exists() {
             true => self.gone(Operation::Rename, entry).or_else(|| self.held_in_place(entry)),
             false => self.made(Operation::Rename, entry),
         };
@@ -405,8 +405,8 @@ impl Judge<'_> {
         }
         let flags = wish::renaming(notice);
         // A regular file brings no repository, and most that is renamed is one: no index is read for it.
-        let may_bring = |entry: &Entry| entry.look().is_ok_and(|seen| !seen.is_regular());
-        let brought = |from: &Entry, to: &Entry| {
+        let may_bring = |entry: &NamedEntry| entry.look().is_ok_and(|seen| !seen.is_regular());
+        let brought = |from: &NamedEntry, to: &NamedEntry| {
             may_bring(from).then(|| self.moved_onto_gitlink(&from.path(), &to.path())).flatten()
         };
         let is_exchange = flags.contains(RenameFlags::EXCHANGE);
@@ -416,13 +416,13 @@ impl Judge<'_> {
         }
         match self.replaced_index(&from, &to, flags) {
             Some(judged) => judged,
-            None => self.carry_names(|| Ok(Deed::Move { flags: wish::renaming(notice), from, to })),
+            None => self.carry_names(|| Ok(EmulatedSyscall::Move { flags: wish::renaming(notice), from, to })),
         }
     }
 
     /// A directory with something protected in it stays where it is: elsewhere the rules would not find it. Mounts would go with
     /// the directory, but those of the next command are where the rules say. The same for what others have in it that is hidden.
-    fn held_in_place(&self, entry: &Entry) -> Option<Answer> {
+    fn held_in_place(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let Confinement { rulings, unborn, sockets, .. } = self.order;
         let is_held = |ruling: &&Ruling| self.is_alone() || self.order.is_held(ruling);
@@ -433,7 +433,7 @@ impl Judge<'_> {
             .find(|inside| inside.starts_with(&path))?;
         let rule = format!("{} is in it", inside.display());
         let target = path.display().to_string();
-        Some(Answer::Refuse(Errno::BUSY, Denial { operation: Operation::Rename, target, rule, times: 1 }))
+        Some(CallDecision::Refuse(Errno::BUSY, Denial { operation: Operation::Rename, target, rule, times: 1 }))
     }
 
     /// Whether a place may not be changed: the kernel says so of a mount, and so do the rules. A mount over a single file goes
@@ -469,17 +469,17 @@ impl Judge<'_> {
 
     /// The same for what is in a directory, or is itself, where nothing changes. A place that the rules let be changed is there on a
     /// mount that was read-only before: the call would fail without a sandbox, too, and no rule explains it.
-    fn refused_there(&self, operation: Operation, kept: &Seen, path: &Path) -> Answer {
+    fn refused_there(&self, operation: Operation, kept: &Seen, path: &Path) -> CallDecision {
         let is_by_rule = self.is_foreign_memory(&kept.path)
             || self.is_obeyed(kept)
             || self.ruling_at(&kept.path).is_none_or(|ruling| ruling.access != Access::Write);
         match is_by_rule {
             true => self.refused(operation, path),
-            false => Answer::Fail(Errno::ROFS),
+            false => CallDecision::Fail(Errno::ROFS),
         }
     }
 
-    fn refused(&self, operation: Operation, path: &Path) -> Answer {
+    fn refused(&self, operation: Operation, path: &Path) -> CallDecision {
         let ruling = self.ruling_at(path);
         let sealed = self.sealed(path).or_else(|| self.obeyed_in_older(path));
         let rule = match self.is_foreign_memory(path) {
@@ -488,15 +488,15 @@ impl Judge<'_> {
         };
         let rule = rule.unwrap_or_default();
         let target = path.display().to_string();
-        Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
+        CallDecision::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
     }
 }
 
 /// Between file systems, a file is neither moved nor linked in any sandbox or without one: that is no denial. Directories are
 /// compared, because a file in a container's overlay has the device of the layer that it is in.
-fn unless_across_devices(refused: Answer, from: Option<&Seen>, to: &Entry) -> Answer {
+fn unless_across_devices(refused: CallDecision, from: Option<&Seen>, to: &NamedEntry) -> CallDecision {
     match from.is_some_and(|from| from.about.st_dev != to.directory.about.st_dev) {
-        true => Answer::Fail(Errno::XDEV),
+        true => CallDecision::Fail(Errno::XDEV),
         false => refused,
     }
 }
@@ -512,9 +512,9 @@ fn brings_more(operation: Operation) -> bool {
     matches!(operation, Operation::Rename | Operation::Link)
 }
 
-fn refused_birth(operation: Operation, entry: &Entry, unborn: &Unborn) -> Answer {
+fn refused_birth(operation: Operation, entry: &NamedEntry, unborn: &MustNotExist) -> CallDecision {
     let target = entry.path().display().to_string();
-    Answer::Refuse(Errno::PERM, Denial { operation, target, rule: unborn.origin.clone(), times: 1 })
+    CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule: unborn.origin.clone(), times: 1 })
 }
 
 /// What the kernel says to whoever may not do this to any file but their own, wherever it lies.
@@ -528,7 +528,7 @@ fn owner_refuses(operation: Operation, seen: &Seen) -> Option<Errno> {
 }
 
 /// What a call is about: a path, or nothing but a descriptor where its flags allow that.
-fn object(notice: &Notice, place: Place, links: Links) -> Result<Located, Missing> {
+fn object(notice: &Notice, place: PathArgument, links: Links) -> Result<Located, Missing> {
     match (Located::of(notice, place), links, place.directory) {
         (Err(Missing::Fails(Errno::NOENT)), Links::FollowedUnless(flags), Some(directory))
             if notice.arguments[flags] & AT_EMPTY_PATH != 0 =>

@@ -4,7 +4,7 @@
 
 use super::memory::{Missing, path_at};
 use super::process_links;
-use crate::calls::Place;
+use crate::calls::PathArgument;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
     Access, AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, Stat, StatVfsMountFlags,
@@ -39,7 +39,7 @@ pub(super) struct Seen {
 
 /// A name in a directory, whether or not there is something of that name.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct NamedEntry {
     pub(super) directory: Seen,
     pub(super) name: OsString,
     /// The name with the slash after it that its caller gave, to which the kernel has things to say.
@@ -50,7 +50,7 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) enum End {
     /// At a name in a directory.
-    Name(Entry),
+    Name(NamedEntry),
     /// At what is open already: there is no name to speak of.
     Open(Seen),
 }
@@ -61,7 +61,7 @@ const WORKING_DIRECTORY: i32 = -100;
 pub(super) const MOST_LINKS: usize = 40;
 
 impl Located {
-    pub(super) fn of(notice: &Notice, place: Place) -> Result<Self, Missing> {
+    pub(super) fn of(notice: &Notice, place: PathArgument) -> Result<Self, Missing> {
         if let (0, Some(argument)) = (notice.arguments[place.path], place.directory) {
             // No path at all: it is about the descriptor itself.
             return Ok(Self::descriptor(notice, argument));
@@ -131,7 +131,7 @@ impl Located {
     }
 
     /// The directory and the name in it.
-    pub(super) fn entry(&self) -> Result<Entry, Missing> {
+    pub(super) fn entry(&self) -> Result<NamedEntry, Missing> {
         let (parent, given) = split(self.rest.as_bytes());
         let base = self.open_base()?;
         let directory = if parent.is_empty() {
@@ -144,7 +144,7 @@ impl Located {
         }
         let end = given.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         let (name, given) = (OsStr::from_bytes(&given[..end]), OsStr::from_bytes(given));
-        Ok(Entry { directory, name: name.to_owned(), given: given.to_owned() })
+        Ok(NamedEntry { directory, name: name.to_owned(), given: given.to_owned() })
     }
 
     /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not here.
@@ -327,7 +327,7 @@ impl Seen {
     }
 }
 
-impl Entry {
+impl NamedEntry {
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path.join(&self.name)
     }

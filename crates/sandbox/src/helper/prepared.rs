@@ -6,11 +6,11 @@
 
 use super::view::{self, Console, MountIds, Underneath};
 use super::{
-    Given, Links, Passed, Running, Standing, Stopped, Watcher, at, check_that_runtime_is_there, lock,
+    Given, Links, Passed, RunningCommand, Standing, Stopped, SupervisorProcess, at, check_that_runtime_is_there, lock,
     name_door, name_own_tmux, open_door, start_command, take_over,
 };
 use crate::confinement::{Confinement, Preparation, StreamKind};
-use crate::order::{Failure, Order, Stage};
+use crate::order::{Failure, LaunchRequest, ConfineStep};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};
@@ -20,7 +20,7 @@ use windlass_sys::process::Pid;
 /// A sandbox that lacks nothing but its command.
 pub(super) struct Prepared {
     confinement: Confinement,
-    watcher: Watcher,
+    watcher: SupervisorProcess,
     underneath: Underneath,
     mounts_outside: MountChanges,
     mounts: MountIds,
@@ -46,7 +46,7 @@ impl Prepared {
         let Standing { watcher, underneath } = standing;
         view::build(&confinement, view::copy_pieces(&confinement)?, None)?;
         let mounts = MountIds::now(&confinement);
-        let door = open_door(&confinement).map_err(at(Stage::Namespaces))?;
+        let door = open_door(&confinement).map_err(at(ConfineStep::Namespaces))?;
         let lock = match streams {
             StreamKind::Terminal => Lock::Open(given),
             StreamKind::Pipes => {
@@ -64,10 +64,10 @@ impl Prepared {
     /// The runtime has put the session's mark on this process and on the watcher: a filter may keep this one from it by now.
     pub(super) fn start(
         self,
-        order: &mut Order,
+        order: &mut LaunchRequest,
         mut passed: Passed,
         links: Links<'_>,
-    ) -> Result<Running, Stopped> {
+    ) -> Result<RunningCommand, Stopped> {
         self.check_that_it_still_fits()?;
         check_that_runtime_is_there(links.channel)?;
         let inherited = take_over(order, &mut passed)?;
@@ -77,18 +77,18 @@ impl Prepared {
             }
             lock(&self.confinement, Some(&self.watcher), given)?;
         }
-        name_door(order, self.door.as_ref()).map_err(at(Stage::Command))?;
+        name_door(order, self.door.as_ref()).map_err(at(ConfineStep::Command))?;
         name_own_tmux(order, &self.confinement);
-        self.watcher.begin(order.mark).map_err(at(Stage::Watcher))?;
+        self.watcher.begin(order.mark).map_err(at(ConfineStep::Watcher))?;
         let command = start_command(order, &inherited)?;
-        Ok(Running { command, watcher: Some(self.watcher.process), door: self.door })
+        Ok(RunningCommand { command, watcher: Some(self.watcher.process), door: self.door })
     }
 
     /// The plan is the same as when this was prepared, but files that mounts lie over may be others by now, and so may mounts
     /// outside.
     fn check_that_it_still_fits(&self) -> Result<(), Failure> {
         let fits = !self.mounts_outside.happened() && MountIds::now(&self.confinement) == self.mounts;
-        if fits { Ok(()) } else { Err(at(Stage::Prepared)(Errno::STALE)) }
+        if fits { Ok(()) } else { Err(at(ConfineStep::Prepared)(Errno::STALE)) }
     }
 }
 

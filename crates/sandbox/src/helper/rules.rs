@@ -1,7 +1,7 @@
 //! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
 
 use crate::confinement::Confinement;
-use crate::order::{Failure, NetworkKind, Stage};
+use crate::order::{Failure, NetworkKind, ConfineStep};
 use crate::policy::Access;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ pub(super) fn enforce_landlock(order: &Confinement) -> Result<(), Failure> {
     if order.landlock == 0 {
         return Ok(());
     }
-    let failed = |errno| Failure { stage: Stage::Landlock, place: String::new(), errno };
+    let failed = |errno| Failure { stage: ConfineStep::Landlock, place: String::new(), errno };
     let handled = match order.readable {
         Some(_) => Rights::WRITE.and(Rights::READ).and(Rights::EXECUTE),
         None => Rights::WRITE,

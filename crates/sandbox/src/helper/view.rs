@@ -2,7 +2,7 @@
 //! denied replaced by nothing, and devices, terminals and run-time files of its own.
 
 use crate::confinement::Confinement;
-use crate::order::{Failure, Stage};
+use crate::order::{Failure, ConfineStep};
 use crate::plan::{HIDDEN, Ruling, ruling_at};
 use crate::policy::Access;
 use rustix::fd::OwnedFd;
@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use windlass_sys::lockdown::mount::{self, Piece, Writing};
+use windlass_sys::lockdown::mount::{self, DetachedMount, Writing};
 
 /// What lies under the furniture and is needed later.
 pub(super) struct Underneath {
@@ -36,7 +36,7 @@ pub(super) struct Pieces(Vec<Option<Copied>>);
 
 /// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the root down.
 pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console>) -> Result<(), Failure> {
-    mount::freeze_everything().map_err(|errno| failed(Stage::Tree, Path::new("/"), errno))?;
+    mount::freeze_everything().map_err(|errno| failed(ConfineStep::Tree, Path::new("/"), errno))?;
     let devices = DEVICES.map(|name| c_path(&Path::new("/dev").join(name)));
     for own in OWN.into_iter().chain(devices.iter().map(CString::as_c_str)) {
         // What a machine does not have was not made either.
@@ -52,11 +52,11 @@ pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console
     }
     for hidden in order.rulings.iter().filter(|ruling| ruling.access == Access::Deny && ruling.path.is_dir())
     {
-        mount::freeze(&c_path(&hidden.path)).map_err(|errno| failed(Stage::Place, &hidden.path, errno))?;
+        mount::freeze(&c_path(&hidden.path)).map_err(|errno| failed(ConfineStep::Place, &hidden.path, errno))?;
     }
     for socket in &order.sockets {
         // One that is gone meanwhile needs no hiding.
-        if let (Ok(nothing), Ok(held)) = (mount::copy(c"/dev/null"), Held::at(socket)) {
+        if let (Ok(nothing), Ok(held)) = (mount::copy(c"/dev/null"), MountSource::at(socket)) {
             let _ = nothing.put_over(&held.place);
         }
     }
@@ -67,7 +67,7 @@ pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console
 const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
-pub(super) struct Console(Piece);
+pub(super) struct Console(DetachedMount);
 
 impl Console {
     /// The terminal that this process has as its input, if it has one.
@@ -81,7 +81,7 @@ impl Console {
     }
 
     pub(super) fn put(self) -> Result<(), Failure> {
-        let place = |errno| failed(Stage::Devices, Path::new("/dev/console"), errno);
+        let place = |errno| failed(ConfineStep::Devices, Path::new("/dev/console"), errno);
         self.0.put_at(c"/dev/console").map_err(place)
     }
 }
@@ -106,11 +106,11 @@ fn mount_id(path: &Path) -> Option<u64> {
     statx(CWD, path, flags, StatxFlags::MNT_ID).ok().map(|about| about.stx_mnt_id)
 }
 
-fn failed(stage: Stage, place: &Path, errno: Errno) -> Failure {
+fn failed(stage: ConfineStep, place: &Path, errno: Errno) -> Failure {
     Failure { stage, place: place.display().to_string(), errno }
 }
 
-fn io_failed(stage: Stage, place: &Path) -> impl Fn(std::io::Error) -> Failure {
+fn io_failed(stage: ConfineStep, place: &Path) -> impl Fn(std::io::Error) -> Failure {
     move |error| failed(stage, place, Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
@@ -134,18 +134,18 @@ fn above<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
 
 /// A part of the tree on its way to its place.
 pub(super) struct Copied {
-    piece: Piece,
+    piece: DetachedMount,
     is_directory: bool,
 }
 
 /// A place of the plan. Such places are without links: one that has some by now was exchanged, and what it leads to is none of
 /// the plan's.
-struct Held {
+struct MountSource {
     place: OwnedFd,
     is_directory: bool,
 }
 
-impl Held {
+impl MountSource {
     fn at(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let place = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
@@ -160,8 +160,8 @@ pub(super) fn copy_pieces(order: &Confinement) -> Result<Pieces, Failure> {
         if !is_needed(order, ruling) || ruling.access == Access::Deny {
             return Ok(None);
         }
-        let place = |errno| failed(Stage::Place, &ruling.path, errno);
-        let held = Held::at(&ruling.path).map_err(place)?;
+        let place = |errno| failed(ConfineStep::Place, &ruling.path, errno);
+        let held = MountSource::at(&ruling.path).map_err(place)?;
         let piece = mount::copy_of(&held.place).map_err(place)?;
         let writing = if ruling.access == Access::Read { Writing::Refused } else { Writing::Allowed };
         piece.set_writing(writing).map_err(place)?;
@@ -172,16 +172,16 @@ pub(super) fn copy_pieces(order: &Confinement) -> Result<Pieces, Failure> {
 
 fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<(), Failure> {
     let path = &ruling.path;
-    let place = |errno| failed(Stage::Place, path, errno);
+    let place = |errno| failed(ConfineStep::Place, path, errno);
     match copied {
         Some(Copied { piece, is_directory }) => {
             if is_out_of_sight(rulings, path) {
-                make_place(path, is_directory).map_err(io_failed(Stage::Place, path))?;
+                make_place(path, is_directory).map_err(io_failed(ConfineStep::Place, path))?;
             }
-            piece.put_over(&Held::at(path).map_err(place)?.place).map_err(place)
+            piece.put_over(&MountSource::at(path).map_err(place)?.place).map_err(place)
         }
         None => {
-            let held = match Held::at(path) {
+            let held = match MountSource::at(path) {
                 // It has its own there, and not this.
                 Err(Errno::NOENT) if HIDDEN.iter().any(|own| path.starts_with(own)) => return Ok(()),
                 held => held.map_err(place)?,
@@ -210,7 +210,7 @@ fn make_place(path: &Path, directory: bool) -> std::io::Result<()> {
 }
 
 /// An empty directory that cannot be read.
-fn nothing() -> Result<Piece, Errno> {
+fn nothing() -> Result<DetachedMount, Errno> {
     mount::empty_directory(c"64k", c"64", c"0")
 }
 
@@ -228,26 +228,26 @@ const KEPT_IN_RUN: [&str; 6] = [
     "/run/opengl-driver",
 ];
 
-fn copy_name_files() -> Vec<(PathBuf, Piece)> {
+fn copy_name_files() -> Vec<(PathBuf, DetachedMount)> {
     let present = KEPT_IN_RUN.iter().map(PathBuf::from).filter(|path| path.exists());
     present.filter_map(|path| mount::copy(&c_path(&path)).ok().map(|piece| (path, piece))).collect()
 }
 
 /// `/run` is full of sockets at which others wait to do things for us. The command gets an empty one of its own.
-fn put_run_time_files(kept: Vec<(PathBuf, Piece)>) -> Result<(), Failure> {
+fn put_run_time_files(kept: Vec<(PathBuf, DetachedMount)>) -> Result<(), Failure> {
     let run = Path::new(RUN);
     if !run.is_dir() {
         return Ok(());
     }
-    let place = |errno| failed(Stage::Devices, run, errno);
+    let place = |errno| failed(ConfineStep::Devices, run, errno);
     let own = mount::empty_directory(c"16m", c"4096", c"0755").map_err(place)?;
     own.put_at(c"/run").map_err(place)?;
-    make_run_time_files().map_err(io_failed(Stage::Devices, run))?;
+    make_run_time_files().map_err(io_failed(ConfineStep::Devices, run))?;
     for (path, piece) in kept {
         let is_directory = path.ends_with("current-system") || path.ends_with("opengl-driver");
-        make_place(&path, is_directory).map_err(io_failed(Stage::Devices, &path))?;
+        make_place(&path, is_directory).map_err(io_failed(ConfineStep::Devices, &path))?;
         piece.set_writing(Writing::Refused).map_err(place)?;
-        piece.put_at(&c_path(&path)).map_err(|errno| failed(Stage::Devices, &path, errno))?;
+        piece.put_at(&c_path(&path)).map_err(|errno| failed(ConfineStep::Devices, &path, errno))?;
     }
     Ok(())
 }
@@ -273,8 +273,8 @@ const LINKS: [(&str, &str); 5] = [
 
 /// Copies of the devices a command gets.
 struct Devices {
-    files: Vec<(PathBuf, Piece)>,
-    terminals: Piece,
+    files: Vec<(PathBuf, DetachedMount)>,
+    terminals: DetachedMount,
 }
 
 impl Devices {
@@ -282,22 +282,22 @@ impl Devices {
         let dev = Path::new("/dev");
         let mut files = Vec::new();
         for path in DEVICES.map(|name| dev.join(name)).into_iter().filter(|path| path.exists()) {
-            let piece = mount::copy(&c_path(&path)).map_err(|errno| failed(Stage::Devices, &path, errno))?;
+            let piece = mount::copy(&c_path(&path)).map_err(|errno| failed(ConfineStep::Devices, &path, errno))?;
             files.push((path, piece));
         }
         Ok(Self {
             files,
-            terminals: mount::terminals().map_err(|errno| failed(Stage::Devices, &dev.join("pts"), errno))?,
+            terminals: mount::terminals().map_err(|errno| failed(ConfineStep::Devices, &dev.join("pts"), errno))?,
         })
     }
 
     fn put(self) -> Result<(), Failure> {
         let dev = Path::new("/dev");
-        let failed = |errno| failed(Stage::Devices, dev, errno);
+        let failed = |errno| failed(ConfineStep::Devices, dev, errno);
         mount::empty_directory(c"64k", c"256", c"0755")
             .and_then(|own| own.put_at(c"/dev"))
             .map_err(failed)?;
-        self.make_places(dev).map_err(io_failed(Stage::Devices, dev))?;
+        self.make_places(dev).map_err(io_failed(ConfineStep::Devices, dev))?;
         for (path, piece) in &self.files {
             piece.put_at(&c_path(path)).map_err(failed)?;
         }

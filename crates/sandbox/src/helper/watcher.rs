@@ -10,13 +10,13 @@ mod waiting;
 use self::waiting::{Wait, Waiters};
 use super::at;
 use super::caller::Caller;
-use super::deed::{Deed, Opened, Patience};
+use super::deed::{EmulatedSyscall, Opened, Patience};
 use super::draft::{Draft, MOST_DRAFTS};
-use super::judge::{Answer, FoldedRules, Judge, OwnTerminals, ReadIndexes};
+use super::judge::{CallDecision, FoldedRules, Judge, OwnTerminals, ReadIndexes};
 use super::socket_owners::{Namespaces, SocketOwners};
-use super::{Links, World};
+use super::{Links, NamespaceScope};
 use crate::denial::{Denial, Operation};
-use crate::order::{self, Failure, Report, Stage, Task};
+use crate::order::{self, Failure, Report, ConfineStep, HelperRequest};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
@@ -28,7 +28,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::exit;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
-use windlass_sys::lockdown::filter::{Listening, Program, Rule, Verdict};
+use windlass_sys::lockdown::filter::{Listening, Program, Rule, FilterAction};
 use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::notice::{Listener, Notice};
 use windlass_sys::lockdown::number as n;
@@ -38,7 +38,7 @@ use windlass_sys::process::Pid;
 use windlass_sys::signal::{self, Signal};
 
 /// The watcher's whole life.
-pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: Origin) -> ! {
+pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: SupervisorOrigin) -> ! {
     let kept: Vec<&OwnedFd> =
         [channel, line].into_iter().chain(outside.map(UnixSockets::descriptor)).collect();
     descriptor::keep_only(&kept);
@@ -57,8 +57,8 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: O
     }
     let mut descriptors = message.descriptors.into_iter();
     let confinement = match descriptors.next().and_then(super::read_task) {
-        Some(Task::Confine { confinement, .. }) => *confinement,
-        Some(Task::Prepare(preparation)) => preparation.confinement,
+        Some(HelperRequest::Confine { confinement, .. }) => *confinement,
+        Some(HelperRequest::Prepare(preparation)) => preparation.confinement,
         _ => exit(1),
     };
     let shared = if confinement.shares_sockets { descriptors.next() } else { None };
@@ -93,31 +93,31 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: O
 }
 
 /// Where a watcher comes from.
-pub(super) struct Origin {
+pub(super) struct SupervisorOrigin {
     /// Whether it has a world of its own.
-    pub(super) world: World,
+    pub(super) world: NamespaceScope,
     /// The number of the helper outside.
     pub(super) helper: Pid,
 }
 
 /// Answers with the number of the command, where it has one in a world of its own.
-fn prepare(Origin { world, helper }: Origin) -> Result<Pid, Failure> {
+fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, Failure> {
     let mut first = Pid::new(0);
-    if world == World::Own {
-        put_process_table().map_err(at(Stage::Processes))?;
+    if world == NamespaceScope::Own {
+        put_process_table().map_err(at(ConfineStep::Processes))?;
         first = count_from(helper);
-        keep_settings().map_err(at(Stage::Processes))?;
+        keep_settings().map_err(at(ConfineStep::Processes))?;
     }
-    privilege::hide_memory().map_err(at(Stage::Watcher))?;
-    privilege::gain_nothing().map_err(at(Stage::Watcher))?;
-    if world != World::Own {
+    privilege::hide_memory().map_err(at(ConfineStep::Watcher))?;
+    privilege::gain_nothing().map_err(at(ConfineStep::Watcher))?;
+    if world != NamespaceScope::Own {
         // A server outside sees this process where it connects in the command's place, and recognises a confined caller by the
         // number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
-        let starts = [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, Verdict::Fail(Errno::PERM)));
-        Program::of(&starts).enforce(Listening::No).map_err(at(Stage::Watcher))?;
+        let starts = [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, FilterAction::Fail(Errno::PERM)));
+        Program::of(&starts).enforce(Listening::No).map_err(at(ConfineStep::Watcher))?;
     }
     let kept = super::privileges(world).and(Capabilities::OF_LOOKING);
-    privilege::keep_only(kept).map_err(at(Stage::Privileges))?;
+    privilege::keep_only(kept).map_err(at(ConfineStep::Privileges))?;
     Ok(first)
 }
 
@@ -261,15 +261,15 @@ impl<'a> Watch<'a> {
         self.settle_drafts();
         for _ in 0..MOST_JUDGEMENTS {
             match self.judge.answer(&notice) {
-                Answer::GoOn => return self.listener.go_on(&notice),
+                CallDecision::GoOn => return self.listener.go_on(&notice),
                 // Its number may be another's by now, and what was read another's too.
                 _ if !self.listener.still_asks(&notice) => return,
-                Answer::Refuse(errno, denial) => {
+                CallDecision::Refuse(errno, denial) => {
                     self.tell(denial);
                     return self.listener.refuse(&notice, errno);
                 }
-                Answer::Fail(errno) => return self.listener.refuse(&notice, errno),
-                Answer::CarryOut(deed) => {
+                CallDecision::Fail(errno) => return self.listener.refuse(&notice, errno),
+                CallDecision::CarryOut(deed) => {
                     if let Carried::Out = self.carry_out(&notice, *deed) {
                         return;
                     }
@@ -279,7 +279,7 @@ impl<'a> Watch<'a> {
         self.listener.refuse(&notice, Errno::LOOP);
     }
 
-    fn carry_out(&mut self, notice: &Notice, deed: Deed) -> Carried {
+    fn carry_out(&mut self, notice: &Notice, deed: EmulatedSyscall) -> Carried {
         let done =
             Caller::of(notice.pid).and_then(|caller| Ok((caller, deed.perform(&caller, Patience::None)?)));
         if done.is_ok() {
@@ -308,7 +308,7 @@ impl<'a> Watch<'a> {
                 self.waiters.send(&Wait { listener: &self.listener, notice, caller: &caller, deed: &deed });
             }
             // The name has become a link after it was judged.
-            (Err(Errno::LOOP), Deed::Open(_)) => return Carried::Not,
+            (Err(Errno::LOOP), EmulatedSyscall::Open(_)) => return Carried::Not,
             (Err(errno), _) => self.listener.refuse(notice, errno),
         }
         Carried::Out

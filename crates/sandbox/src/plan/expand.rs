@@ -1,11 +1,11 @@
 //! Rules with patterns become rulings over the places that fit them now. What fits only later is not covered.
 
-use super::{PlanError, Ruling, Rulings, Surroundings};
+use super::{PlanError, Ruling, Rulings, PolicyContext};
 use crate::files::{Files, Kind};
-use crate::pattern::Step;
+use crate::pattern::PatternStep;
 use crate::policy::{Access, Confined};
-use crate::protect::{self, Unborn};
-use crate::way::Way;
+use crate::protect::{self, MustNotExist};
+use crate::way::FollowedPath;
 use std::path::{Path, PathBuf};
 
 /// More than any tree that is walked in a moment.
@@ -15,7 +15,7 @@ const MOST_FILES: usize = 200_000;
 #[derive(Default)]
 pub(super) struct Ruled {
     /// What must neither come nor go.
-    pub(super) unborn: Vec<Unborn>,
+    pub(super) unborn: Vec<MustNotExist>,
     /// Rules that have no effect, in sentences.
     pub(super) remarks: Vec<String>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Ruled {
 /// Adds rulings for what is there.
 pub(super) fn add_rules(
     confined: &Confined,
-    surroundings: &Surroundings,
+    surroundings: &PolicyContext,
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Result<Ruled, PlanError> {
@@ -38,7 +38,7 @@ pub(super) fn add_rules(
             reason,
         })?;
         let origin = format!("{} {}", name(rule.access), rule.place.text());
-        let way = Way::of(&start, files);
+        let way = FollowedPath::of(&start, files);
         if let Some(missing) = way.missing().filter(|_| steps.is_empty() && rule.access == Access::Write) {
             // A command makes it, also under a name that is protected otherwise.
             if is_writable(rulings, &way.end) && missing.parent() == Some(&*way.end) {
@@ -73,7 +73,7 @@ pub(super) fn add_rules(
                     let pattern = rule.place.text().to_owned();
                     return Err(PlanError::TooManyFiles { pattern, limit: MOST_FILES });
                 }
-                search.found.iter().map(|path| Way::of(path, files)).collect()
+                search.found.iter().map(|path| FollowedPath::of(path, files)).collect()
             }
             // A pattern covers what is there.
             (false, false) => Vec::new(),
@@ -81,7 +81,7 @@ pub(super) fn add_rules(
         if ways.is_empty() && rule.access == Access::Write {
             remarks.push(format!("`{}` was to be writable, but nothing matches it", rule.place.text()));
         }
-        if rule.access == Access::Deny && !ways.iter().any(Way::leads_somewhere) {
+        if rule.access == Access::Deny && !ways.iter().any(FollowedPath::leads_somewhere) {
             remarks.push(denies_nothing(rule.place.text(), steps.is_empty().then_some(start.as_path())));
         }
         for way in ways {
@@ -92,7 +92,7 @@ pub(super) fn add_rules(
             let may_open = rule.access == Access::Write || !steps.is_empty() && rule.access == Access::Read;
             let links = rule.place.resolved_links().unwrap_or(way.links()).to_vec();
             if may_open && !links.is_empty() {
-                found.push(Found { way, links, ruling: Ruling::new("", rule.access, origin.clone()) });
+                found.push(LinkedPlace { way, links, ruling: Ruling::new("", rule.access, origin.clone()) });
                 continue;
             }
             unborn.extend(way.kept(&origin));
@@ -120,15 +120,15 @@ fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
 
 /// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make nothing
 /// writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
-struct Found {
-    way: Way,
+struct LinkedPlace {
+    way: FollowedPath,
     links: Vec<PathBuf>,
     ruling: Ruling,
 }
 
-impl Found {
+impl LinkedPlace {
     /// Answers with why the rule has no effect, where a person named the place.
-    fn add(self, rulings: &mut Rulings, unborn: &mut Vec<Unborn>) -> Option<String> {
+    fn add(self, rulings: &mut Rulings, unborn: &mut Vec<MustNotExist>) -> Option<String> {
         let Self { way, links, ruling } = self;
         let above = links.iter().filter_map(|link| Some((link, link.parent()?)));
         let by_commands = above.clone().any(|(_, directory)| is_writable(rulings, directory));
@@ -140,7 +140,7 @@ impl Found {
             ));
         }
         unborn.extend(way.kept(&ruling.origin));
-        unborn.extend(above.map(|(link, directory)| Unborn {
+        unborn.extend(above.map(|(link, directory)| MustNotExist {
             path: link.clone(),
             directory: directory.to_owned(),
             origin: ruling.origin.clone(),
@@ -175,12 +175,12 @@ struct TooMany;
 
 impl Search<'_> {
     /// Everything below `at` that fits the steps. Links are found, but not followed.
-    fn walk(&mut self, at: &Path, steps: &[Step]) -> Result<(), TooMany> {
+    fn walk(&mut self, at: &Path, steps: &[PatternStep]) -> Result<(), TooMany> {
         let Some((step, rest)) = steps.split_first() else {
             self.found.extend(self.files.kind(at).map(|_| at.to_owned()));
             return Ok(());
         };
-        let is_any_depth = matches!(step, Step::AnyDepth);
+        let is_any_depth = matches!(step, PatternStep::AnyDepth);
         if is_any_depth {
             self.walk(at, rest)?;
         }

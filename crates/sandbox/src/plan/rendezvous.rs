@@ -4,12 +4,12 @@
 //! The environment of the runtime names most of them. `/tmp` has one that is always looked for, that of tmux. Others that meet in
 //! `/tmp`, such as X11 and PostgreSQL, only take data from a server.
 
-use super::{Ruling, Rulings, Surroundings};
+use super::{Ruling, Rulings, PolicyContext};
 use crate::files::Files;
 use crate::ground::ServerPlace;
 use crate::policy::Access;
-use crate::protect::Unborn;
-use crate::way::Way;
+use crate::protect::MustNotExist;
+use crate::way::FollowedPath;
 use rustix::fs::Uid;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) fn tmux_directory(user: Uid) -> String {
 }
 
 /// Adds rulings for what is there, and returns what must not come into being.
-pub(super) fn add(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+pub(super) fn add(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
     let tmux = Path::new("/tmp").join(tmux_directory(rustix::process::getuid()));
     let mut unborn = add_place(&tmux, TMUX, files, rulings);
     for ServerPlace { path, variable } in &surroundings.own_files.server_places {
@@ -32,8 +32,8 @@ pub(super) fn add(surroundings: &Surroundings, files: &dyn Files, rulings: &mut 
     unborn
 }
 
-fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
-    let way = Way::of(path, files);
+fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
+    let way = FollowedPath::of(path, files);
     let is_writable = |path: &Path| rulings.access_at(path) == Some(Access::Write);
     // A rule about exactly this place, or a writable place that it is: a runtime directory that is `/tmp` itself is not protected.
     let is_named =

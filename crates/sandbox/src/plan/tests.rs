@@ -104,8 +104,8 @@ fn without_namespaces() -> Machine {
     Machine { namespaces: Err("not permitted".into()), ..machine() }
 }
 
-fn surroundings() -> Surroundings {
-    Surroundings { workspace: "/w".into(), home: Some("/h".into()), ..Surroundings::default() }
+fn surroundings() -> PolicyContext {
+    PolicyContext { workspace: "/w".into(), home: Some("/h".into()), ..PolicyContext::default() }
 }
 
 fn write() -> Confined {
@@ -151,7 +151,7 @@ fn read_only_lets_nothing_be_written() {
 #[test]
 fn workspace_write_lets_the_workspace_and_temporary_directories_be_written() {
     let tree = Tree::of(&["/w/src/", "/tmp/", "/own-tmp/", "/etc/hosts"]);
-    let surroundings = Surroundings { temporary: Some("/own-tmp".into()), ..surroundings() };
+    let surroundings = PolicyContext { temporary: Some("/own-tmp".into()), ..surroundings() };
     let plan = |confined: &Confined| plan(confined, &surroundings, &machine(), &tree).unwrap();
     check(&plan(&write()), &[("/w/src/a", Write), ("/tmp/x", Write), ("/own-tmp/y", Write), ("/etc", Read)]);
     let mut confined = write();
@@ -222,7 +222,7 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
         startup: vec!["/h".into()],
         ..OwnFiles::default()
     };
-    let surroundings = Surroundings { own_files, ..surroundings() };
+    let surroundings = PolicyContext { own_files, ..surroundings() };
     let home = write().with(Pattern::new("/h"), Write);
     let made = plan(&home, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
     let kept = ["/h/.bashrc", "/h/dot/profile", "/h/tools/windlass", "/h/bin/x"];
@@ -239,7 +239,7 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
     check(&made, &[("/h/.bashrc", Write), ("/h/tools/windlass", Read)]);
     // A program that was built in the workspace may be built again.
     let own_files = OwnFiles { program: Some("/w/target/windlass".into()), ..OwnFiles::default() };
-    let surroundings = Surroundings { own_files, ..surroundings };
+    let surroundings = PolicyContext { own_files, ..surroundings };
     let made = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/target/windlass"])).unwrap();
     check(&made, &[("/w/target/windlass", Write)]);
 }
@@ -255,9 +255,9 @@ fn a_writable_part_of_the_home_opens_nothing_that_programs_of_the_user_obey() {
         "/far/m2/",
     ];
     let own_files = OwnFiles { startup: vec!["/h".into()], ..OwnFiles::default() };
-    let surroundings = Surroundings { own_files, ..surroundings() };
+    let surroundings = PolicyContext { own_files, ..surroundings() };
     let planned = |place: &str, workspace: &str| {
-        let surroundings = Surroundings { workspace: workspace.into(), ..surroundings.clone() };
+        let surroundings = PolicyContext { workspace: workspace.into(), ..surroundings.clone() };
         let confined = match place {
             "" => write(),
             place => write().with(Pattern::new(place), Write),
@@ -285,7 +285,7 @@ fn directories_on_the_path_are_unwritable_and_those_of_the_project_stay_writable
     let lines = ["/w/.venv/bin/python", "/w/node_modules/.bin/x", "/w/target/", "/w/tools/", "/w/l -> tools"];
     let search_path = ["/usr/bin", "/w/.venv/bin", "/w/l", "/w/missing/bin", "/w"].map(Into::into).to_vec();
     let own_files = OwnFiles { search_path, ..OwnFiles::default() };
-    let surroundings = Surroundings { own_files, ..surroundings() };
+    let surroundings = PolicyContext { own_files, ..surroundings() };
     let made = plan(&write(), &surroundings, &machine(), &Tree::of(&lines)).unwrap();
     check(&made, &[("/w/.venv/bin/python", Read), ("/w/tools/x", Read)]);
     check(
@@ -310,7 +310,7 @@ fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
     let lines = ["/w/token", "/w/current -> /h/keys/1", "/h/keys/1", "/h/keys/2"];
     let secrets = ["/w/token", "/w/current", "/w/replaced"].map(Into::into).to_vec();
     let own_files = OwnFiles { secrets, ..OwnFiles::default() };
-    let surroundings = Surroundings { own_files, ..surroundings() };
+    let surroundings = PolicyContext { own_files, ..surroundings() };
     let allowed = write().with(Pattern::new("token"), Write).with(Pattern::new("/h"), Write);
     let made = plan(&allowed, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
     check(&made, &[("/w/token", Deny), ("/h/keys/1", Deny), ("/h/keys/2", Write)]);
@@ -322,7 +322,7 @@ fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
 #[test]
 fn opens_are_judged_for_what_has_content_and_can_be_seen() {
     let lines = ["/s/keepers/", "/run/secrets/token", "/h/token", "/w/"];
-    let surroundings = |secret: &str| Surroundings {
+    let surroundings = |secret: &str| PolicyContext {
         doors: vec!["/s/keepers".into()],
         own_files: OwnFiles { secrets: vec![secret.into()], ..OwnFiles::default() },
         ..surroundings()
@@ -475,7 +475,7 @@ fn worktrees_that_commands_added_can_be_removed() {
         tree.made.insert(Path::new("/w/.git").join(young), 7);
     }
     let made = |began| {
-        let surroundings = Surroundings { runtime_began: began, ..surroundings() };
+        let surroundings = PolicyContext { runtime_began: began, ..surroundings() };
         plan(&write(), &surroundings, &machine(), &tree).unwrap()
     };
     let later = made(Some(5));
@@ -550,7 +550,7 @@ fn what_is_denied_stays_denied_where_something_is_protected_or_kept() {
     let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/.codex/c", "/h/state/1001.out"];
     let tree = Tree::of(&lines);
     let check_denied = |rule: &str, denied: &str| {
-        let surroundings = Surroundings { kept: vec!["/h/state".into()], ..surroundings() };
+        let surroundings = PolicyContext { kept: vec!["/h/state".into()], ..surroundings() };
         let confined = write().with(Pattern::new(rule), Deny);
         check(&plan(&confined, &surroundings, &machine(), &tree).unwrap(), &[(denied, Deny)]);
     };
@@ -569,7 +569,7 @@ fn a_pattern_that_begins_at_a_link_covers_what_is_behind_it() {
     let tree = Tree::of(&["/w/.env", "/w/sub/.env", "/way -> /w", "/tmp/"]);
     let denied = [("/w/.env", Deny), ("/w/sub/.env", Deny)];
     check(&planned(&write().with(Pattern::new("/way/**/.env"), Deny), &tree), &denied);
-    let surroundings = Surroundings { workspace: "/way".into(), ..surroundings() };
+    let surroundings = PolicyContext { workspace: "/way".into(), ..surroundings() };
     let confined = write().with(Pattern::new("**/.env"), Deny);
     check(&plan(&confined, &surroundings, &machine(), &tree).unwrap(), &denied);
 }
@@ -685,7 +685,7 @@ fn a_link_that_fits_a_pattern_opens_nothing() {
 
 #[test]
 fn a_temporary_directory_that_is_not_there_can_be_made_and_not_linked() {
-    let surroundings = Surroundings { temporary: Some("/w/tmp".into()), ..surroundings() };
+    let surroundings = PolicyContext { temporary: Some("/w/tmp".into()), ..surroundings() };
     let plan = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/", "/tmp/"])).unwrap();
     let unborn = unborn(&plan);
     assert!(unborn.iter().any(|it| it == "/w/tmp/.git") && !unborn.iter().any(|it| it == "/w/tmp"));
@@ -695,7 +695,7 @@ fn a_temporary_directory_that_is_not_there_can_be_made_and_not_linked() {
 #[test]
 fn whatever_is_linked_to_be_a_repository_stays_protected_in_its_own() {
     let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/tmp/.git -> ../.git/hooks"];
-    let surroundings = Surroundings { temporary: Some("/w/tmp".into()), ..surroundings() };
+    let surroundings = PolicyContext { temporary: Some("/w/tmp".into()), ..surroundings() };
     let plan = plan(&write(), &surroundings, &machine(), &Tree::of(&lines)).unwrap();
     check(&plan, &[("/w/.git/hooks/pre-commit", Read), ("/w/tmp/x", Write)]);
     check_judged(&plan, "/w/.git/config");
@@ -758,7 +758,7 @@ fn the_hooks_that_a_repository_lacks_are_not_made_where_a_link_leads() {
 #[test]
 fn what_the_runtime_keeps_is_nobodys_to_change() {
     let tree = Tree::of(&["/w/state/"]);
-    let surroundings = Surroundings { kept: vec!["/w/state".into()], ..surroundings() };
+    let surroundings = PolicyContext { kept: vec!["/w/state".into()], ..surroundings() };
     let plan = plan(&write(), &surroundings, &machine(), &tree).unwrap();
     check(&plan, &[("/w/state/1001.out", Read), ("/w/x", Write)]);
 }

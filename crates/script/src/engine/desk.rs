@@ -20,7 +20,7 @@ pub(crate) const MOST_NOTICES: u32 = 100;
 pub(crate) const LONGEST_NOTICE: usize = 64 << 10;
 
 /// What the ways out lead to. Belongs to the cell's thread.
-pub(crate) struct Desk {
+pub(crate) struct HostBridge {
     pub(crate) outside: Rc<dyn Outside>,
     pub(crate) meter: Rc<Meter>,
     /// Calls that have not been answered.
@@ -29,7 +29,7 @@ pub(crate) struct Desk {
     pub(crate) notices: RefCell<u32>,
 }
 
-impl Desk {
+impl HostBridge {
     /// The functions the prelude is given.
     pub(crate) fn natives<'js>(self: &Rc<Self>, ctx: &Ctx<'js>) -> Result<Object<'js>> {
         let natives = Object::new(ctx.clone())?;

@@ -15,11 +15,11 @@ use serde_json::json;
 
 use crate::cells::Options;
 use crate::engine::calls::CallNumber;
-use crate::engine::desk::Desk;
+use crate::engine::desk::HostBridge;
 use crate::engine::meter::Meter;
 use crate::engine::rejections::Rejections;
 use crate::engine::timers::{TimerNumber, Timers};
-use crate::engine::{LEAST_MEMORY, Message, Verdict, Work, fault};
+use crate::engine::{LEAST_MEMORY, Message, CellEnd, Work, fault};
 use crate::host::ToolInfo;
 use crate::outside::Outside;
 
@@ -31,10 +31,10 @@ const OUT_OF_MEMORY: &str = "InternalError: out of memory";
 const TOO_LARGE: &str = "the answer of the tool does not fit into the memory of the script";
 
 /// A script under way.
-pub(crate) struct Life<'a> {
+pub(crate) struct RunningScript<'a> {
     runtime: &'a Runtime,
     context: &'a Context,
-    desk: Rc<Desk>,
+    desk: Rc<HostBridge>,
     inbox: Receiver<Message>,
     source: String,
     options: Options,
@@ -45,7 +45,7 @@ pub(crate) struct Life<'a> {
 
 type Body = Persistent<Promise<'static>>;
 
-impl<'a> Life<'a> {
+impl<'a> RunningScript<'a> {
     /// Gives the script its surroundings.
     pub(crate) fn begin(
         (runtime, context): (&'a Runtime, &'a Context),
@@ -54,7 +54,7 @@ impl<'a> Life<'a> {
         meter: Rc<Meter>,
     ) -> rquickjs::Result<Self> {
         let (source, options) = (work.source, work.options);
-        let desk = Rc::new(Desk {
+        let desk = Rc::new(HostBridge {
             outside,
             meter,
             under_way: RefCell::new(BTreeSet::new()),
@@ -66,14 +66,14 @@ impl<'a> Life<'a> {
     }
 
     /// Runs the script, and then whatever becomes ready, until there is a verdict.
-    pub(crate) fn live(&self, rejections: &Rejections) -> Verdict {
+    pub(crate) fn live(&self, rejections: &Rejections) -> CellEnd {
         match self.run_to_the_end(rejections) {
             Ok(verdict) | Err(verdict) => verdict,
         }
     }
 
     /// As above; `Err` is what ended it from within a step.
-    fn run_to_the_end(&self, rejections: &Rejections) -> Result<Verdict, Verdict> {
+    fn run_to_the_end(&self, rejections: &Rejections) -> Result<CellEnd, CellEnd> {
         let body = self.start()?;
         loop {
             self.run_what_is_ready()?;
@@ -87,7 +87,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn start(&self) -> Result<Body, Verdict> {
+    fn start(&self) -> Result<Body, CellEnd> {
         self.enter(|ctx| {
             let body = Module::evaluate(ctx.clone(), fault::SCRIPT, self.source.as_str())?;
             Ok(Persistent::save(ctx, body))
@@ -96,7 +96,7 @@ impl<'a> Life<'a> {
 
     /// Runs what promises have made ready. What is thrown there is caught by promises, but for an error in a microtask, and
     /// where there was no memory to catch it.
-    fn run_what_is_ready(&self) -> Result<(), Verdict> {
+    fn run_what_is_ready(&self) -> Result<(), CellEnd> {
         while self.desk.meter.verdict().is_none() {
             match self.runtime.execute_pending_job() {
                 Ok(true) => {}
@@ -108,10 +108,10 @@ impl<'a> Life<'a> {
     }
 
     /// Whether it is over, and how.
-    fn verdict(&self, body: &Body, rejections: &Rejections) -> Option<Verdict> {
+    fn verdict(&self, body: &Body, rejections: &Rejections) -> Option<CellEnd> {
         if self.desk.meter.verdict().is_some() {
             // The reason is put in its place when the engine is gone.
-            return Some(Verdict::completed());
+            return Some(CellEnd::completed());
         }
         let is_idle = self.desk.under_way.borrow().is_empty() && self.desk.timers.borrow().next().is_none();
         let verdict = self.enter(|ctx| {
@@ -142,7 +142,7 @@ impl<'a> Life<'a> {
     }
 
     /// Hands a tool's answer to the script.
-    fn answer(&self, number: CallNumber, answer: Result<serde_json::Value, String>) -> Result<(), Verdict> {
+    fn answer(&self, number: CallNumber, answer: Result<serde_json::Value, String>) -> Result<(), CellEnd> {
         self.desk.under_way.borrow_mut().remove(&number);
         self.desk.outside.finish_call(number.0);
         let (succeeded, payload) = match answer {
@@ -160,7 +160,7 @@ impl<'a> Life<'a> {
         })
     }
 
-    fn fire_what_is_due(&self) -> Result<(), Verdict> {
+    fn fire_what_is_due(&self) -> Result<(), CellEnd> {
         let now = Instant::now();
         let due = || self.desk.timers.borrow_mut().take_due(now);
         while let Some(TimerNumber(number)) = due() {
@@ -171,60 +171,60 @@ impl<'a> Life<'a> {
     }
 
     /// Does a step in the engine; what it throws ends the cell.
-    fn enter<T>(&self, step: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<T>) -> Result<T, Verdict> {
+    fn enter<T>(&self, step: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<T>) -> Result<T, CellEnd> {
         self.context.with(|ctx| step(&ctx).map_err(|fault| self.failed(&ctx, &fault)))
     }
 
     /// Nothing will ever wake it. The engine also leaves a script so whose rejection had no memory left to be made of.
-    fn stuck(&self) -> Verdict {
+    fn stuck(&self) -> CellEnd {
         let bytes = self.options.memory_limit;
         let never = "the script awaits something that can never happen: no call and no timer is under way";
-        Verdict::failed(format!("{never} (or it once needed more than its {bytes} bytes of memory)"))
+        CellEnd::failed(format!("{never} (or it once needed more than its {bytes} bytes of memory)"))
     }
 
     /// The script ran to its end; but a promise that nobody looked at may have failed.
-    fn at_the_end(&self, ctx: &Ctx<'_>, rejections: &Rejections) -> Verdict {
+    fn at_the_end(&self, ctx: &Ctx<'_>, rejections: &Rejections) -> CellEnd {
         match rejections.first(ctx) {
-            None => Verdict::completed(),
+            None => CellEnd::completed(),
             Some(reason) => self.explained(ctx, reason),
         }
     }
 
-    fn rejected<'js>(&self, ctx: &Ctx<'js>, body: &Promise<'js>) -> Verdict {
+    fn rejected<'js>(&self, ctx: &Ctx<'js>, body: &Promise<'js>) -> CellEnd {
         match body.result::<Value<'js>>() {
             Some(Err(fault)) => self.failed(ctx, &fault),
-            _ => Verdict::completed(),
+            _ => CellEnd::completed(),
         }
     }
 
-    fn failed(&self, ctx: &Ctx<'_>, fault: &rquickjs::Error) -> Verdict {
+    fn failed(&self, ctx: &Ctx<'_>, fault: &rquickjs::Error) -> CellEnd {
         if fault.is_exception() {
             self.explained(ctx, ctx.catch())
         } else {
-            Verdict::failed(fault.to_string())
+            CellEnd::failed(fault.to_string())
         }
     }
 
     /// In words, of which the script itself may have a part: an error's own getters are asked.
-    fn explained<'js>(&self, ctx: &Ctx<'js>, thrown: Value<'js>) -> Verdict {
+    fn explained<'js>(&self, ctx: &Ctx<'js>, thrown: Value<'js>) -> CellEnd {
         if thrown.type_of() == Type::Uninitialized {
             // Not even null could be thrown.
-            return Verdict::out_of_memory(&self.options);
+            return CellEnd::out_of_memory(&self.options);
         }
         if thrown.is_null() {
             // The engine throws null where it has no memory left for an error.
             let bytes = self.options.memory_limit;
-            return Verdict::failed(format!(
+            return CellEnd::failed(format!(
                 "the script threw null, or needs more than its {bytes} bytes of memory"
             ));
         }
         let explain = self.explain.clone().restore(ctx);
         match explain.and_then(|explain| explain.call::<_, String>((thrown,))) {
-            Ok(words) if words.starts_with(OUT_OF_MEMORY) => Verdict::out_of_memory(&self.options),
-            Ok(words) => Verdict::failed(fault::tell(&words, &self.source)),
+            Ok(words) if words.starts_with(OUT_OF_MEMORY) => CellEnd::out_of_memory(&self.options),
+            Ok(words) => CellEnd::failed(fault::tell(&words, &self.source)),
             Err(_) => {
                 drop(ctx.catch());
-                Verdict::failed("the script threw something that cannot be shown")
+                CellEnd::failed("the script threw something that cannot be shown")
             }
         }
     }
@@ -233,7 +233,7 @@ impl<'a> Life<'a> {
 /// Runs the guards and the prelude, and gives the functions by which the prelude is asked for things.
 fn surround(
     ctx: &Ctx<'_>,
-    desk: &Rc<Desk>,
+    desk: &Rc<HostBridge>,
     options: &Options,
 ) -> rquickjs::Result<[Persistent<Function<'static>>; 3]> {
     let longest_array = options.memory_limit.max(LEAST_MEMORY) / BYTES_IN_ELEMENT;

@@ -15,11 +15,11 @@ use windlass_protocol::envelope::{
 };
 
 use super::AppServer;
-use super::lobby::Berth;
+use super::lobby::ResumePromise;
 use super::methods;
 use super::processes::Processes;
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
-use crate::jsonrpc::{Dialect, Next, Peer};
+use crate::jsonrpc::{MessageHandler, Next, Peer};
 use crate::panics::survived;
 
 /// The state of one connection.
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     /// Which of them follow a session.
     subscriptions: HashMap<SessionId, AbortHandle>,
     /// How the client comes back if the connection is lost.
-    berth: Option<Berth>,
+    berth: Option<ResumePromise>,
     after_loss: AfterLoss,
     is_closed: bool,
 }
@@ -223,7 +223,7 @@ fn unknown(method: &str) -> Refusal {
     invalid(&format!("unknown variant `{method}`, expected one of {}", known.join(", ")))
 }
 
-impl Dialect for Connection {
+impl MessageHandler for Connection {
     async fn take(&mut self, message: &[u8]) -> Next {
         match envelope::read(message) {
             Ok(Message::Request { id, method, params }) => {

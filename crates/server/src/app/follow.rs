@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::{Offset, Piece, Progress, Receipt, Session, Span, Stream};
+use windlass_engine::{Offset, JournalPiece, Progress, Receipt, Session, Span, Stream};
 use windlass_protocol::app::{CommandExecResult, ProcessExited, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
 
@@ -32,7 +32,7 @@ pub(super) struct Follow {
     pub(super) peer: Peer,
     pub(super) cap: Cap,
     pub(super) manner: Manner,
-    pub(super) telling: Telling,
+    pub(super) telling: EndMessage,
     /// Whether something of the output was gone before it could be told.
     pub(super) lost: bool,
 }
@@ -61,7 +61,7 @@ impl Manner {
 
 /// How the end is told.
 #[derive(Debug)]
-pub(super) enum Telling {
+pub(super) enum EndMessage {
     /// As the answer to `command/exec`.
     Answer(RequestId),
     /// As `process/exited`, if the client wants it.
@@ -152,11 +152,11 @@ impl Follow {
     }
 
     /// Takes pieces of output; those of one stream that follow each other are one.
-    fn take(&mut self, pieces: Vec<Piece>, allowance: &mut Allowance) {
+    fn take(&mut self, pieces: Vec<JournalPiece>, allowance: &mut Allowance) {
         let mut run: Option<(Stream, Offset, Vec<u8>)> = None;
         for piece in pieces {
             // What is gone, because the disk is full, say, cannot be told; the end says so.
-            let Piece::Bytes { span, stream, bytes, .. } = piece else {
+            let JournalPiece::Bytes { span, stream, bytes, .. } = piece else {
                 self.lost = true;
                 continue;
             };
@@ -201,7 +201,7 @@ impl Follow {
             Manner::Deltas(_) | Manner::Untold => Default::default(),
         };
         match &self.telling {
-            Telling::Answer(id) => self.peer.answer_with(
+            EndMessage::Answer(id) => self.peer.answer_with(
                 id,
                 CommandExecResult {
                     exit_code: exit.exit_code,
@@ -215,8 +215,8 @@ impl Follow {
                     receipt: Some(exit.receipt),
                 },
             ),
-            Telling::Notification { wanted: false, .. } => {}
-            Telling::Notification { handle, .. } => self.peer.notify(
+            EndMessage::Notification { wanted: false, .. } => {}
+            EndMessage::Notification { handle, .. } => self.peer.notify(
                 notification::PROCESS_EXITED,
                 &ProcessExited {
                     process_handle: handle.clone(),
@@ -238,7 +238,7 @@ impl Follow {
 
     /// The runtime was ended around it. Whoever waits is told, if anybody can still be.
     fn tell_unknown(&self) {
-        if let Telling::Answer(id) = &self.telling {
+        if let EndMessage::Answer(id) = &self.telling {
             let message = "the command is no longer watched, and how it ends will not be known";
             self.peer.refuse(id, &Refusal::new(INTERNAL_ERROR, message));
         }

@@ -33,15 +33,15 @@ const STEP: usize = 256 * 1024;
 
 /// Bytes that wait for processes which do not read, of one connection.
 #[derive(Debug)]
-pub(super) struct Held(watch::Sender<u64>);
+pub(super) struct QueuedInput(watch::Sender<u64>);
 
-impl Default for Held {
+impl Default for QueuedInput {
     fn default() -> Self {
         Self(watch::Sender::new(0))
     }
 }
 
-impl Held {
+impl QueuedInput {
     fn add(&self, bytes: usize) {
         self.0.send_modify(|held| *held += bytes as u64);
     }
@@ -335,7 +335,7 @@ impl Input {
         let mut since = begun;
         let mut read = progress.borrow_and_update().input;
         loop {
-            if Held::has_room_for(*held.borrow_and_update(), write.bytes.len()) {
+            if QueuedInput::has_room_for(*held.borrow_and_update(), write.bytes.len()) {
                 return Ok(());
             }
             let (input, phase) = {
@@ -403,7 +403,7 @@ impl Waiting {
     }
 
     /// Has its bytes here, because their turn has come.
-    async fn fetch(&mut self, held: &Held) -> io::Result<()> {
+    async fn fetch(&mut self, held: &QueuedInput) -> io::Result<()> {
         held.add(self.stock.fetch().await?);
         Ok(())
     }
@@ -475,7 +475,7 @@ mod tests {
     use crate::app::connection::{AfterLoss, Connection};
     use crate::app::process::Name;
     use crate::app::{AppOptions, AppServer};
-    use crate::jsonrpc::{Dialect, Framing, Stamping};
+    use crate::jsonrpc::{MessageHandler, Framing, Stamping};
 
     #[tokio::test]
     async fn an_end_that_waited_and_cannot_be_typed_is_refused() {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::connection::Connection;
-use super::follow::{Follow, Manner, Telling};
+use super::follow::{Follow, Manner, EndMessage};
 use super::input::Input;
 use super::output::Cap;
 use super::process::{Name, Process};
-use super::start::{self, Order};
+use super::start::{self, AppStartRequest};
 
 /// What is going to run, and what the client is told of it.
 pub(super) struct Launch {
-    pub(super) order: Order,
+    pub(super) order: AppStartRequest,
     pub(super) name: Option<Name>,
     pub(super) cap: Cap,
     pub(super) manner: Manner,
@@ -19,25 +19,25 @@ pub(super) struct Launch {
 
 impl Launch {
     /// Starts it and takes it into the connection's table. On error, in the dialect's words, nothing is left of it.
-    pub(super) fn start(self, connection: &Connection) -> Result<Started, String> {
+    pub(super) fn start(self, connection: &Connection) -> Result<LaunchedProcess, String> {
         let reads = self.order.connection.reads();
         let begun = start::start(&connection.server, self.order)?;
         let process = Arc::new(Process::new(begun, self.name, reads.then(Input::default)));
         connection.processes.add(&process);
-        Ok(Started { process, cap: self.cap, manner: self.manner })
+        Ok(LaunchedProcess { process, cap: self.cap, manner: self.manner })
     }
 }
 
 /// A process that runs and is not followed yet.
-pub(super) struct Started {
+pub(super) struct LaunchedProcess {
     pub(super) process: Arc<Process>,
     cap: Cap,
     manner: Manner,
 }
 
-impl Started {
+impl LaunchedProcess {
     /// Tells the client of its output and of its end.
-    pub(super) fn follow(self, connection: &Connection, telling: Telling) {
+    pub(super) fn follow(self, connection: &Connection, telling: EndMessage) {
         let Self { process, cap, manner } = self;
         let (processes, peer) = (Arc::clone(&connection.processes), connection.peer.clone());
         let followed = Arc::clone(&process);

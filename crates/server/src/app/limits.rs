@@ -1,6 +1,6 @@
 //! Limits in the words of the dialect.
 
-use windlass_engine::{Amount, Cause, Enforced, Means, Peaks, Resource, Scope};
+use windlass_engine::{Amount, Cause, Enforced, LimitMechanism, Peaks, Resource, Scope};
 use windlass_protocol::app::{
     CrossedLimit, EnforcedLimit, LimitMeans, LimitScope, LimitedResource, ResourcePeak,
 };
@@ -58,12 +58,12 @@ fn scope(scope: Scope) -> LimitScope {
     }
 }
 
-fn means(means: Means) -> LimitMeans {
+fn means(means: LimitMechanism) -> LimitMeans {
     match means {
-        Means::CgroupV2 => LimitMeans::CgroupV2,
-        Means::CgroupV1 => LimitMeans::CgroupV1,
-        Means::ResourceLimit => LimitMeans::Rlimit,
-        Means::Watcher => LimitMeans::Watcher,
-        Means::Reader => LimitMeans::Reader,
+        LimitMechanism::CgroupV2 => LimitMeans::CgroupV2,
+        LimitMechanism::CgroupV1 => LimitMeans::CgroupV1,
+        LimitMechanism::ResourceLimit => LimitMeans::Rlimit,
+        LimitMechanism::Watcher => LimitMeans::Watcher,
+        LimitMechanism::Reader => LimitMeans::Reader,
     }
 }

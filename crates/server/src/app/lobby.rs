@@ -23,14 +23,14 @@ const MOST_AWAITED: usize = 256;
 
 /// Everybody who may come back.
 #[derive(Debug, Default)]
-pub(super) struct Lobby {
+pub(super) struct ResumableClients {
     /// By the digests of their tokens.
-    places: Mutex<HashMap<TokenDigest, Place>>,
+    places: Mutex<HashMap<TokenDigest, ResumableClient>>,
 }
 
 /// The processes of one client.
 #[derive(Debug)]
-struct Place {
+struct ResumableClient {
     processes: Arc<Processes>,
     /// Which connection has them: the so manieth. What an earlier one does concerns nobody.
     holder: u64,
@@ -40,13 +40,13 @@ struct Place {
 
 /// A promise that processes outlive their connection.
 #[derive(Debug)]
-pub(super) struct Berth {
+pub(super) struct ResumePromise {
     pub(super) token: Token,
     grace: Duration,
     holder: u64,
 }
 
-impl Berth {
+impl ResumePromise {
     fn digest(&self) -> TokenDigest {
         TokenDigest::of(self.token.reveal().as_bytes())
     }
@@ -57,21 +57,21 @@ impl Berth {
     }
 }
 
-impl Lobby {
+impl ResumableClients {
     /// Makes a place under a new token.
     pub(super) fn reserve(
         &self,
         processes: &Arc<Processes>,
         grace_ms: Option<u64>,
-    ) -> Result<Berth, TokenError> {
-        let berth = Berth { token: Token::random()?, grace: allowed(grace_ms), holder: 0 };
-        let place = Place { processes: Arc::clone(processes), holder: 0, ending: None };
+    ) -> Result<ResumePromise, TokenError> {
+        let berth = ResumePromise { token: Token::random()?, grace: allowed(grace_ms), holder: 0 };
+        let place = ResumableClient { processes: Arc::clone(processes), holder: 0, ending: None };
         self.lock().insert(berth.digest(), place);
         Ok(berth)
     }
 
     /// Hands over what belongs to this token, whether its connection is lost or only about to be.
-    pub(super) fn take(&self, token: &str, grace_ms: Option<u64>) -> Option<(Arc<Processes>, Berth)> {
+    pub(super) fn take(&self, token: &str, grace_ms: Option<u64>) -> Option<(Arc<Processes>, ResumePromise)> {
         let token = Token::chosen(token).ok()?;
         let mut places = self.lock();
         let place = places.get_mut(&TokenDigest::of(token.reveal().as_bytes()))?;
@@ -79,12 +79,12 @@ impl Lobby {
             ending.abort();
         }
         place.holder += 1;
-        let berth = Berth { token, grace: allowed(grace_ms), holder: place.holder };
+        let berth = ResumePromise { token, grace: allowed(grace_ms), holder: place.holder };
         Some((Arc::clone(&place.processes), berth))
     }
 
     /// The connection is lost: its processes go on for a while. Those that another connection took over are not touched.
-    pub(super) fn await_return(self: &Arc<Self>, berth: Berth, processes: &Arc<Processes>) {
+    pub(super) fn await_return(self: &Arc<Self>, berth: ResumePromise, processes: &Arc<Processes>) {
         let mut places = self.lock();
         let awaited = places.values().filter(|place| place.ending.is_some()).count();
         let Some(place) = places.get_mut(&berth.digest()) else { return };
@@ -105,12 +105,12 @@ impl Lobby {
     }
 
     /// Nobody will come back for these. `false`: another connection has them already.
-    pub(super) fn renounce(&self, berth: &Berth) -> bool {
+    pub(super) fn renounce(&self, berth: &ResumePromise) -> bool {
         self.give_up(berth).is_some()
     }
 
     /// Takes out what nobody came back for. It may have been fetched in the very moment in which the time was up.
-    fn give_up(&self, berth: &Berth) -> Option<Place> {
+    fn give_up(&self, berth: &ResumePromise) -> Option<ResumableClient> {
         let mut places = self.lock();
         let abandoned = places.get(&berth.digest()).is_some_and(|place| place.holder == berth.holder);
         if abandoned { places.remove(&berth.digest()) } else { None }
@@ -129,7 +129,7 @@ impl Lobby {
         while ends.join_next().await.is_some() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TokenDigest, Place>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TokenDigest, ResumableClient>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

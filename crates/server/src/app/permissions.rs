@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_engine::Engine;
 use windlass_engine::sandbox::{
-    Access, Base, Confined, Network, Pattern, Plan, Policy, Surroundings, Temporary,
+    Access, Base, Confined, Network, Pattern, Plan, Policy, PolicyContext, Temporary,
 };
 use windlass_protocol::app::{AbsolutePath, CommandExecParams, SandboxPolicy};
 
@@ -44,13 +44,13 @@ impl Permissions {
     /// What that comes to on this machine. What cannot be enforced is refused: running without it would be a lie.
     pub(super) fn plan(&self, engine: &Engine, options: &AppOptions) -> Result<Option<Arc<Plan>>, String> {
         let path = |name: &str| variable(options, name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let surroundings = Surroundings {
+        let surroundings = PolicyContext {
             workspace: self.workspace.clone(),
             temporary: path("TMPDIR"),
             home: path("HOME"),
             kept: vec![options.state_directory.clone()],
             doors: vec![options.state_directory.join(crate::keeper::DOORS)],
-            ..Surroundings::default()
+            ..PolicyContext::default()
         };
         engine.confine(&self.policy, &surroundings).map_err(|error| error.to_string())
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 use windlass_engine::{Offset, SessionId};
 
-use super::input::Held;
+use super::input::QueuedInput;
 use super::process::{Name, Process};
 use crate::spill::Spill;
 
@@ -22,7 +22,7 @@ const LOOK_AFTER: usize = 64;
 pub(super) struct Processes {
     table: Mutex<Table>,
     /// Input that waits for processes which do not read.
-    pub(super) held: Held,
+    pub(super) held: QueuedInput,
     /// Where it goes when there is too much of it.
     pub(super) spill: Spill,
 }
@@ -54,7 +54,7 @@ impl Table {
 impl Processes {
     /// None yet. What waits for them and finds no room is kept below this directory.
     pub(super) fn new(directory: PathBuf) -> Self {
-        Self { table: Mutex::default(), held: Held::default(), spill: Spill::below(directory) }
+        Self { table: Mutex::default(), held: QueuedInput::default(), spill: Spill::below(directory) }
     }
 
     /// The running process of this name.

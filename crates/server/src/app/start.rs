@@ -14,7 +14,7 @@ use super::{AppOptions, AppServer};
 use crate::failure;
 
 /// A command to start.
-pub(super) struct Order {
+pub(super) struct AppStartRequest {
     pub(super) command: Vec<String>,
     pub(super) directory: PathBuf,
     pub(super) environment: Option<HashMap<String, Option<String>>>,
@@ -73,7 +73,7 @@ pub(super) struct Begun {
 }
 
 /// Starts it. What went wrong is said in the dialect's words.
-pub(super) fn start(server: &AppServer, order: Order) -> Result<Begun, String> {
+pub(super) fn start(server: &AppServer, order: AppStartRequest) -> Result<Begun, String> {
     let sandbox = order.permissions.plan(server.engine(), server.options())?;
     let notes = sandbox.iter().flat_map(|plan| plan.remarks.iter().cloned()).collect();
     let spec = CommandSpec { sandbox, ..spec(server.options(), order) };
@@ -81,7 +81,7 @@ pub(super) fn start(server: &AppServer, order: Order) -> Result<Begun, String> {
     Ok(Begun { session, notes })
 }
 
-fn spec(options: &AppOptions, order: Order) -> CommandSpec {
+fn spec(options: &AppOptions, order: AppStartRequest) -> CommandSpec {
     let mut spec = CommandSpec::new(order.command, order.directory);
     spec.environment = environment(options, order.environment);
     spec.io = match order.connection {

@@ -12,7 +12,7 @@ use tokio::net::unix::pipe;
 
 use super::ClientOptions;
 use super::error::ClientError;
-use super::handshake::{self, Asked};
+use super::handshake::{self, UpgradeRequest};
 use crate::jsonrpc::connection::{Inbox, Source};
 use crate::jsonrpc::peer::{Framing, Peer, Sink, Stamping};
 use crate::jsonrpc::place;
@@ -122,14 +122,14 @@ impl Endpoint {
             Self::Program(command) => start(command).map_err(unreachable),
             Self::Unix(path) => {
                 let stream = place::connect(path).await.map_err(unreachable)?;
-                let asked = Asked { endpoint: self, host: "localhost", path: "/", token };
+                let asked = UpgradeRequest { endpoint: self, host: "localhost", path: "/", token };
                 handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
             }
             Self::WebSocket { encryption, authority, path } => {
                 let stream = TcpStream::connect(authority).await.map_err(unreachable)?;
                 // Without this a key may wait for the server's acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                let asked = Asked { endpoint: self, host: authority, path, token };
+                let asked = UpgradeRequest { endpoint: self, host: authority, path, token };
                 let upgraded = match encryption {
                     Encryption::None => handshake::upgrade(stream, asked).await,
                     Encryption::Tls => {

@@ -28,7 +28,7 @@ use crate::jsonrpc::websocket::accept_key;
 const LONGEST_REASON: usize = 1000;
 
 /// What is asked of whom.
-pub(super) struct Asked<'a> {
+pub(super) struct UpgradeRequest<'a> {
     pub(super) endpoint: &'a Endpoint,
     pub(super) host: &'a str,
     pub(super) path: &'a str,
@@ -36,7 +36,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// Makes a connection a WebSocket.
-pub(super) async fn upgrade<S: Stream>(stream: S, asked: Asked<'_>) -> Result<(Source, Sink), ClientError> {
+pub(super) async fn upgrade<S: Stream>(stream: S, asked: UpgradeRequest<'_>) -> Result<(Source, Sink), ClientError> {
     let broken = |error: io::Error| ClientError::Unreachable { endpoint: asked.endpoint.to_string(), error };
     let http = |error: hyper::Error| broken(io::Error::other(error));
     let key = STANDARD.encode(random::<16>().map_err(broken)?);
@@ -62,7 +62,7 @@ pub(super) async fn upgrade<S: Stream>(stream: S, asked: Asked<'_>) -> Result<(S
     Ok((Box::new(Cursor::new(parts.read_buf).chain(source)), sink))
 }
 
-fn request(asked: &Asked<'_>, key: &str) -> http::Result<Request<Empty<Bytes>>> {
+fn request(asked: &UpgradeRequest<'_>, key: &str) -> http::Result<Request<Empty<Bytes>>> {
     let mut request = Request::get(asked.path)
         .header(HOST, asked.host)
         .header(CONNECTION, "Upgrade")
@@ -78,7 +78,7 @@ fn request(asked: &Asked<'_>, key: &str) -> http::Result<Request<Empty<Bytes>>> 
 }
 
 /// Looks whether the server agreed, and to this very request.
-fn refused(response: &Response<Incoming>, asked: &Asked<'_>, key: &str) -> Result<(), ClientError> {
+fn refused(response: &Response<Incoming>, asked: &UpgradeRequest<'_>, key: &str) -> Result<(), ClientError> {
     let endpoint = asked.endpoint.to_string();
     let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
     match response.status() {

@@ -122,13 +122,13 @@ impl Link {
 }
 
 impl Pending {
-    fn ask(self: &Arc<Self>) -> Option<(Asked, oneshot::Receiver<Result<Value, Refusal>>)> {
+    fn ask(self: &Arc<Self>) -> Option<(PendingRequest, oneshot::Receiver<Result<Value, Refusal>>)> {
         let (sender, answer) = oneshot::channel();
         let mut waiting = self.lock();
         let waiting = waiting.as_mut()?;
         waiting.last_id += 1;
         waiting.by_id.insert(waiting.last_id, sender);
-        Some((Asked { pending: Arc::clone(self), id: waiting.last_id }, answer))
+        Some((PendingRequest { pending: Arc::clone(self), id: waiting.last_id }, answer))
     }
 
     fn settle(&self, id: &RequestId, outcome: Result<Value, Refusal>) {
@@ -146,12 +146,12 @@ impl Pending {
 }
 
 /// A request that waits; forgotten with whoever waits for it.
-struct Asked {
+struct PendingRequest {
     pending: Arc<Pending>,
     id: i64,
 }
 
-impl Drop for Asked {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if let Some(waiting) = self.pending.lock().as_mut() {
             waiting.by_id.remove(&self.id);

@@ -7,14 +7,14 @@ use windlass_protocol::app::{OutputStream, SessionReadParams, SessionReadResult,
 
 use super::Client;
 use super::error::ClientError;
-use super::queue::{Queue, Turn};
+use super::queue::{Queue, ConsumerStep};
 
 /// How much is read at once by who catches up.
 const STEP: usize = 1 << 20;
 
 /// A piece of what was printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum ClientPiece {
     /// Bytes of one stream.
     Bytes {
         /// Where they were printed. A terminal's output is `Stdout`.
@@ -33,7 +33,7 @@ pub enum Piece {
     },
 }
 
-impl Piece {
+impl ClientPiece {
     /// Bytes as they are sent, if they are.
     pub(super) fn decode(stream: OutputStream, offset: u64, base64: &str) -> Option<Self> {
         Some(Self::Bytes { stream, offset, bytes: base64_simd::STANDARD.decode_to_vec(base64).ok()? })
@@ -86,7 +86,7 @@ pub struct Output {
     /// Up to where it was taken; nothing where the server does not count.
     position: Option<u64>,
     /// What was read from the server while catching up.
-    backlog: VecDeque<Piece>,
+    backlog: VecDeque<ClientPiece>,
     catching_up: bool,
 }
 
@@ -111,7 +111,7 @@ impl Output {
     ///
     /// When the connection is lost before the end is known. After [`Client::reconnect`] the output goes on where it
     /// stopped.
-    pub async fn next(&mut self) -> Result<Option<Piece>, ClientError> {
+    pub async fn next(&mut self) -> Result<Option<ClientPiece>, ClientError> {
         loop {
             let piece = match self.backlog.pop_front() {
                 Some(piece) => piece,
@@ -120,13 +120,13 @@ impl Output {
                     continue;
                 }
                 None => match self.queue.turn().await {
-                    Turn::Take(piece) => piece,
-                    Turn::CatchUp => {
+                    ConsumerStep::Take(piece) => piece,
+                    ConsumerStep::CatchUp => {
                         self.catching_up = true;
                         continue;
                     }
-                    Turn::End => return Ok(None),
-                    Turn::Lost => return Err(ClientError::Lost),
+                    ConsumerStep::End => return Ok(None),
+                    ConsumerStep::Lost => return Err(ClientError::Lost),
                 },
             };
             // What was read while catching up may come once more.
@@ -145,7 +145,7 @@ impl Output {
     pub async fn rest(&mut self) -> Result<Vec<u8>, ClientError> {
         let mut all = Vec::new();
         while let Some(piece) = self.next().await? {
-            if let Piece::Bytes { bytes, .. } = piece {
+            if let ClientPiece::Bytes { bytes, .. } = piece {
                 all.extend(bytes);
             }
         }
@@ -193,12 +193,12 @@ impl Drop for Output {
 }
 
 /// What was read, in order.
-fn pieces(read: &SessionReadResult) -> Vec<Piece> {
+fn pieces(read: &SessionReadResult) -> Vec<ClientPiece> {
     let bytes =
-        read.chunks.iter().filter_map(|chunk| Piece::decode(chunk.stream, chunk.offset, &chunk.delta_base64));
-    let dropped = read.dropped.iter().map(|span| Piece::Dropped { from: span.from, to: span.to });
-    let mut all: Vec<Piece> = bytes.chain(dropped).collect();
-    all.sort_by_key(Piece::offset);
+        read.chunks.iter().filter_map(|chunk| ClientPiece::decode(chunk.stream, chunk.offset, &chunk.delta_base64));
+    let dropped = read.dropped.iter().map(|span| ClientPiece::Dropped { from: span.from, to: span.to });
+    let mut all: Vec<ClientPiece> = bytes.chain(dropped).collect();
+    all.sort_by_key(ClientPiece::offset);
     all
 }
 
@@ -209,11 +209,11 @@ mod tests {
     #[test]
     fn what_was_had_is_not_had_again() {
         let piece =
-            |offset, text: &str| Piece::Bytes { stream: OutputStream::Stdout, offset, bytes: text.into() };
+            |offset, text: &str| ClientPiece::Bytes { stream: OutputStream::Stdout, offset, bytes: text.into() };
         assert_eq!(piece(5, "abc").after(None), Some(piece(5, "abc")));
         assert_eq!(piece(5, "abc").after(Some(4)), Some(piece(5, "abc")));
         assert_eq!(piece(5, "abc").after(Some(7)), Some(piece(7, "c")));
         assert_eq!(piece(5, "abc").after(Some(8)), None);
-        assert_eq!(Piece::Dropped { from: 1, to: 9 }.after(Some(4)), Some(Piece::Dropped { from: 4, to: 9 }));
+        assert_eq!(ClientPiece::Dropped { from: 1, to: 9 }.after(Some(4)), Some(ClientPiece::Dropped { from: 4, to: 9 }));
     }
 }

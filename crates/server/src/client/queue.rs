@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
-use super::output::Piece;
+use super::output::ClientPiece;
 use super::process::Exit;
 
 /// How many bytes may wait for a consumer.
@@ -51,7 +51,7 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<ClientPiece>,
     bytes: usize,
     /// Up to where output has come in; nothing where the server does not count it.
     received: Option<u64>,
@@ -73,8 +73,8 @@ pub(super) enum Fate {
 }
 
 /// What a consumer is to do.
-pub(super) enum Turn {
-    Take(Piece),
+pub(super) enum ConsumerStep {
+    Take(ClientPiece),
     /// Read from the server, from here on.
     CatchUp,
     /// There is nothing more.
@@ -101,7 +101,7 @@ impl Queue {
     }
 
     /// Puts output in line. Waits for room where the consumer wants that.
-    pub(super) async fn push(&self, mut piece: Piece) {
+    pub(super) async fn push(&self, mut piece: ClientPiece) {
         while let Err(refused) = self.try_push(piece) {
             piece = refused;
             self.room.notified().await;
@@ -109,7 +109,7 @@ impl Queue {
     }
 
     /// Puts output in line if there is room, or nobody wants it, or it can be read later; else gives it back.
-    fn try_push(&self, piece: Piece) -> Result<(), Piece> {
+    fn try_push(&self, piece: ClientPiece) -> Result<(), ClientPiece> {
         let mut state = self.lock();
         if state.abandoned || state.behind {
             return Ok(());
@@ -191,7 +191,7 @@ impl Queue {
     }
 
     /// Waits for the consumer's next turn. May be dropped without losing anything.
-    pub(super) async fn turn(&self) -> Turn {
+    pub(super) async fn turn(&self) -> ConsumerStep {
         loop {
             if let Some(turn) = self.ready() {
                 return turn;
@@ -200,28 +200,28 @@ impl Queue {
         }
     }
 
-    fn ready(&self) -> Option<Turn> {
+    fn ready(&self) -> Option<ConsumerStep> {
         let mut state = self.lock();
         if let Some(piece) = state.pieces.pop_front() {
             state.bytes -= piece.weight();
             drop(state);
             self.room.notify_one();
-            return Some(Turn::Take(piece));
+            return Some(ConsumerStep::Take(piece));
         }
         if std::mem::take(&mut state.behind) {
-            return Some(Turn::CatchUp);
+            return Some(ConsumerStep::CatchUp);
         }
         match (&*self.fate.borrow(), self.last) {
-            (Fate::Lost, _) => Some(Turn::Lost),
-            (Fate::Exited(_), LastOf::Exit) => Some(Turn::End),
-            _ if state.closed => Some(Turn::End),
+            (Fate::Lost, _) => Some(ConsumerStep::Lost),
+            (Fate::Exited(_), LastOf::Exit) => Some(ConsumerStep::End),
+            _ if state.closed => Some(ConsumerStep::End),
             _ => None,
         }
     }
 
     /// The offset of the first byte that waits, if any does.
     pub(super) fn front(&self) -> Option<u64> {
-        self.lock().pieces.front().map(Piece::offset)
+        self.lock().pieces.front().map(ClientPiece::offset)
     }
 
     /// Takes note of what was read from the server. What comes in and was read already is not wanted again.

@@ -10,7 +10,7 @@ use windlass_protocol::app::{
     notification,
 };
 
-use super::output::Piece;
+use super::output::ClientPiece;
 use super::queue::{Fate, Queue};
 
 /// The number of a delta from a server that counts neither deltas nor bytes.
@@ -24,19 +24,19 @@ pub(super) struct Routes {
 
 #[derive(Default)]
 struct Table {
-    by_handle: HashMap<String, Started>,
+    by_handle: HashMap<String, StartedProcess>,
     /// Those who asked for the output of a session, be it because their connection began anew.
     by_session: HashMap<u64, Vec<Arc<Queue>>>,
 }
 
 /// Whether anybody wants the output of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum OutputInterest {
     BySomebody,
     ByNobody,
 }
 
-struct Started {
+struct StartedProcess {
     queue: Arc<Queue>,
     /// Known once the server has said it.
     session: Option<u64>,
@@ -45,7 +45,7 @@ struct Started {
 impl Routes {
     /// Output under this handle goes here.
     pub(super) fn add_handle(&self, handle: &str, queue: &Arc<Queue>) {
-        let started = Started { queue: Arc::clone(queue), session: None };
+        let started = StartedProcess { queue: Arc::clone(queue), session: None };
         self.lock().by_handle.insert(handle.to_owned(), started);
     }
 
@@ -67,15 +67,15 @@ impl Routes {
     }
 
     /// Output of this session does not go there any more. Says whether it goes to anybody.
-    pub(super) fn remove_session(&self, session: u64, queue: &Arc<Queue>) -> Wanted {
+    pub(super) fn remove_session(&self, session: u64, queue: &Arc<Queue>) -> OutputInterest {
         let mut table = self.lock();
-        let Some(queues) = table.by_session.get_mut(&session) else { return Wanted::ByNobody };
+        let Some(queues) = table.by_session.get_mut(&session) else { return OutputInterest::ByNobody };
         queues.retain(|known| !Arc::ptr_eq(known, queue));
         if !queues.is_empty() {
-            return Wanted::BySomebody;
+            return OutputInterest::BySomebody;
         }
         table.by_session.remove(&session);
-        Wanted::ByNobody
+        OutputInterest::ByNobody
     }
 
     /// From where on the output of a session is missing to somebody.
@@ -87,7 +87,7 @@ impl Routes {
     /// under the session's number from now on.
     pub(super) fn begin_anew(&self) -> Vec<u64> {
         let mut table = self.lock();
-        let started: Vec<_> = table.by_handle.values().filter_map(Started::named).collect();
+        let started: Vec<_> = table.by_handle.values().filter_map(StartedProcess::named).collect();
         for (session, queue) in started {
             table.add_session(session, &queue);
         }
@@ -123,7 +123,7 @@ impl Routes {
                     .by_handle
                     .get(&delta.process_handle)
                     .map(|started| Arc::clone(&started.queue));
-                let piece = Piece::decode(delta.stream, delta.offset, &delta.delta_base64);
+                let piece = ClientPiece::decode(delta.stream, delta.offset, &delta.delta_base64);
                 let (Some(queue), Some(piece)) = (queue, piece) else { return };
                 if delta.seq == NOT_COUNTED {
                     queue.is_not_counted();
@@ -144,13 +144,13 @@ impl Routes {
         match method {
             notification::SESSION_OUTPUT => {
                 let Some(output) = read::<SessionOutput>(params) else { return };
-                if let Some(piece) = Piece::decode(output.stream, output.offset, &output.delta_base64) {
+                if let Some(piece) = ClientPiece::decode(output.stream, output.offset, &output.delta_base64) {
                     self.push(output.session_id, piece).await;
                 }
             }
             notification::SESSION_DROPPED => {
                 let Some(SessionDropped { session_id, from, to, .. }) = read(params) else { return };
-                self.push(session_id, Piece::Dropped { from, to }).await;
+                self.push(session_id, ClientPiece::Dropped { from, to }).await;
             }
             notification::SESSION_EXITED => {
                 let Some(SessionExited { session_id, exit }) = read(params) else { return };
@@ -169,7 +169,7 @@ impl Routes {
         }
     }
 
-    async fn push(&self, session: u64, piece: Piece) {
+    async fn push(&self, session: u64, piece: ClientPiece) {
         for queue in self.of_session(session) {
             queue.push(piece.clone()).await;
         }
@@ -190,7 +190,7 @@ impl Routes {
     }
 }
 
-impl Started {
+impl StartedProcess {
     fn named(&self) -> Option<(u64, Arc<Queue>)> {
         Some((self.session?, Arc::clone(&self.queue)))
     }

@@ -85,8 +85,8 @@ fn start() -> Start {
     Start::new(["x"], AbsolutePath::new("/").expect("absolute"))
 }
 
-fn bytes(offset: u64, text: &str) -> Piece {
-    Piece::Bytes { stream: OutputStream::Stdout, offset, bytes: text.into() }
+fn bytes(offset: u64, text: &str) -> ClientPiece {
+    ClientPiece::Bytes { stream: OutputStream::Stdout, offset, bytes: text.into() }
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn who_follows_a_session_no_more_says_so() {
     };
     let (output, ()) = tokio::join!(following, answering);
     let mut output = output.expect("it is known");
-    let piece = Piece::Bytes { stream: OutputStream::Stderr, offset: 4, bytes: b"x".to_vec() };
+    let piece = ClientPiece::Bytes { stream: OutputStream::Stderr, offset: 4, bytes: b"x".to_vec() };
     assert_eq!(output.next().await.expect("connected"), Some(piece));
     drop(output);
     assert_eq!(played.asked("session/unsubscribe").await["params"]["sessionId"], 9);

@@ -28,7 +28,7 @@ use super::reply::Reply;
 use super::sessions::ExecSession;
 use super::{AfterLoss, Shared, environment, read, start};
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
-use crate::jsonrpc::{Dialect, Next, Peer};
+use crate::jsonrpc::{MessageHandler, Next, Peer};
 
 /// The most reads of one connection that wait at a time; further ones keep the connection from being read.
 const READS: usize = 4096;
@@ -44,7 +44,7 @@ pub(crate) struct Connection {
     server: Arc<Shared>,
     peer: Peer,
     after_loss: AfterLoss,
-    stage: Stage,
+    stage: ExecConnectionState,
     reads: JoinSet<()>,
     /// Large answers are made one at a time.
     turn: Arc<Semaphore>,
@@ -52,7 +52,7 @@ pub(crate) struct Connection {
     handles: Handles,
 }
 
-enum Stage {
+enum ExecConnectionState {
     /// Nothing was said yet.
     New,
     /// `initialize` was answered.
@@ -81,7 +81,7 @@ impl Family {
     }
 }
 
-impl Dialect for Connection {
+impl MessageHandler for Connection {
     async fn take(&mut self, message: &[u8]) -> Next {
         match envelope::read(message) {
             Ok(Message::Request { id, method, params }) => {
@@ -116,7 +116,7 @@ impl Dialect for Connection {
 
     async fn close(mut self) {
         self.reads.shutdown().await;
-        let (Stage::Attached(session) | Stage::Ready(session)) = &self.stage else { return };
+        let (ExecConnectionState::Attached(session) | ExecConnectionState::Ready(session)) = &self.stage else { return };
         match self.after_loss {
             AfterLoss::Waits => self.server.sessions.detach(session),
             AfterLoss::Ends => self.server.sessions.close(session).await,
@@ -136,7 +136,7 @@ impl Connection {
             errands: Errands::for_peer(peer.clone()),
             peer,
             after_loss,
-            stage: Stage::New,
+            stage: ExecConnectionState::New,
             reads: JoinSet::new(),
             turn: Arc::new(Semaphore::new(1)),
             handles: Handles::default(),
@@ -145,12 +145,12 @@ impl Connection {
 
     fn notification(&mut self, method: &str) -> Next {
         match (method, &self.stage) {
-            ("initialized", Stage::Attached(session)) => {
+            ("initialized", ExecConnectionState::Attached(session)) => {
                 session.attach(self.peer.clone());
-                self.stage = Stage::Ready(Arc::clone(session));
+                self.stage = ExecConnectionState::Ready(Arc::clone(session));
                 Next::GoOn
             }
-            ("initialized", Stage::Ready(_)) => Next::GoOn,
+            ("initialized", ExecConnectionState::Ready(_)) => Next::GoOn,
             // Who says what nobody understands may mean something important by it.
             _ => Next::HangUp,
         }
@@ -175,7 +175,7 @@ impl Connection {
     }
 
     fn initialize(&mut self, params: InitializeParams, reply: &Reply) -> Result<(), Refusal> {
-        if !matches!(self.stage, Stage::New) {
+        if !matches!(self.stage, ExecConnectionState::New) {
             return Err(Refusal::new(INVALID_REQUEST, "initialize may only be sent once per connection"));
         }
         let sessions = &self.server.sessions;
@@ -184,7 +184,7 @@ impl Connection {
             None => sessions.open()?,
         };
         let session_id = session.id().to_owned();
-        self.stage = Stage::Attached(session);
+        self.stage = ExecConnectionState::Attached(session);
         answer(
             reply,
             InitializeResponse { session_id, environment_info: environment::info(&self.server.place) },
@@ -197,9 +197,9 @@ impl Connection {
             Err(Refusal::new(INVALID_REQUEST, format!("client must {what} before using {family} methods")))
         };
         match &self.stage {
-            Stage::New => early("call initialize"),
-            Stage::Attached(_) => early("send initialized"),
-            Stage::Ready(session) => Ok(session),
+            ExecConnectionState::New => early("call initialize"),
+            ExecConnectionState::Attached(_) => early("send initialized"),
+            ExecConnectionState::Ready(session) => Ok(session),
         }
     }
 

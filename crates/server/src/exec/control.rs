@@ -17,7 +17,7 @@ use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
 
 use super::reply::Reply;
 use super::sessions::ExecSession;
-use super::waiting::{Allowance, Full, Held, Order, Place};
+use super::waiting::{Allowance, Full, WriteReservation, WriteOrder, WritePosition};
 use crate::spill::Stock;
 
 /// What a request that waits takes beside its bytes.
@@ -41,7 +41,7 @@ pub(super) struct Controls {
     waiting: Allowance,
     writes: Arc<Writes>,
     input: Input,
-    order: Order,
+    order: WriteOrder,
 }
 
 enum Control {
@@ -51,11 +51,11 @@ enum Control {
 }
 
 impl What {
-    fn place(&self) -> Place<'_> {
+    fn place(&self) -> WritePosition<'_> {
         match self {
-            Self::Bytes { name, .. } => Place::Write(name),
-            Self::Again { .. } => Place::Beside,
-            Self::End => Place::Behind,
+            Self::Bytes { name, .. } => WritePosition::Write(name),
+            Self::Again { .. } => WritePosition::Beside,
+            Self::End => WritePosition::Behind,
         }
     }
 
@@ -72,7 +72,7 @@ struct Feed {
     what: What,
     reply: Reply,
     /// Given back with this value, however it comes to an end.
-    _held: Held,
+    _held: WriteReservation,
 }
 
 enum What {
@@ -91,8 +91,8 @@ impl Controls {
         let progress = session.watch();
         let feeds = VecDeque::new();
         let known = Arc::clone(&writes);
-        exec.spawn(Desk { session, progress, requests, feeds, known, ending: None }.serve());
-        Self { sender, waiting, writes, input, order: Order::default() }
+        exec.spawn(ProcessController { session, progress, requests, feeds, known, ending: None }.serve());
+        Self { sender, waiting, writes, input, order: WriteOrder::default() }
     }
 
     /// Writes, or says at once why not.
@@ -106,7 +106,7 @@ impl Controls {
             return reply.give(Ok(response(WriteStatus::StdinClosed)));
         }
         let beside = OVERHEAD + name.len();
-        let room = self.order.admit(Place::Write(&name), || self.waiting.hold(bytes, beside));
+        let room = self.order.admit(WritePosition::Write(&name), || self.waiting.hold(bytes, beside));
         if room.is_ok() {
             self.writes.remember(&name);
         }
@@ -137,7 +137,7 @@ impl Controls {
     }
 
     /// Sends what there is room for, or says that there is none.
-    fn send_if(&self, room: Result<(Stock, Held), Full>, what: impl FnOnce(Stock) -> What, reply: Reply) {
+    fn send_if(&self, room: Result<(Stock, WriteReservation), Full>, what: impl FnOnce(Stock) -> What, reply: Reply) {
         match room {
             Ok((stock, held)) => {
                 self.send(Control::Feed(Feed { what: what(stock), reply, _held: held }));
@@ -155,7 +155,7 @@ impl Controls {
 }
 
 /// Carries out what is asked of one process.
-struct Desk {
+struct ProcessController {
     session: Session,
     progress: watch::Receiver<Progress>,
     requests: mpsc::UnboundedReceiver<Control>,
@@ -163,12 +163,12 @@ struct Desk {
     feeds: VecDeque<Feed>,
     known: Arc<Writes>,
     /// The end of the input, under way: later input waits for it.
-    ending: Option<Ending>,
+    ending: Option<FeedEnd>,
 }
 
-type Ending = Pin<Box<dyn Future<Output = Result<(), InputError>> + Send>>;
+type FeedEnd = Pin<Box<dyn Future<Output = Result<(), InputError>> + Send>>;
 
-impl Desk {
+impl ProcessController {
     async fn serve(mut self) {
         loop {
             self.feed_on().await;
@@ -302,7 +302,7 @@ fn response(status: WriteStatus) -> WriteResponse {
 }
 
 /// Waits for the end of the input to be done with; for ever, while none is under way.
-async fn ended(ending: &mut Option<Ending>) -> Result<(), InputError> {
+async fn ended(ending: &mut Option<FeedEnd>) -> Result<(), InputError> {
     match ending {
         Some(ending) => ending.await,
         None => std::future::pending().await,

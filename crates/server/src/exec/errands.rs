@@ -13,11 +13,11 @@ const QUEUE: usize = 16;
 /// How long others wait for file operations. One on a file system that is far away may never come to an end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-type Errand = Box<dyn FnOnce() + Send>;
+type BackgroundJob = Box<dyn FnOnce() + Send>;
 
 /// The file operations of one connection.
 pub(super) struct Errands {
-    sender: mpsc::Sender<Errand>,
+    sender: mpsc::Sender<BackgroundJob>,
     /// How many are under way or wait.
     pending: watch::Sender<usize>,
     runner: JoinHandle<()>,
@@ -26,7 +26,7 @@ pub(super) struct Errands {
 impl Errands {
     /// Answers go to this peer, and no faster than it takes them.
     pub(super) fn for_peer(peer: Peer) -> Self {
-        let (sender, mut errands) = mpsc::channel::<Errand>(QUEUE);
+        let (sender, mut errands) = mpsc::channel::<BackgroundJob>(QUEUE);
         let pending = watch::Sender::new(0);
         let done = pending.clone();
         let runner = tokio::spawn(async move {

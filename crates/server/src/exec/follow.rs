@@ -15,7 +15,7 @@ use windlass_engine::{Exit, Offset, Stream};
 use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
 
 use super::process::Process;
-use super::sequence::{Event, Output, Wanted};
+use super::sequence::{ProcessEvent, Output, EventRange};
 use super::sessions::{Attachment, ExecSession};
 use crate::jsonrpc::Peer;
 
@@ -82,9 +82,9 @@ impl Teller<'_> {
                 continue;
             }
             match self.turn(&peer).await {
-                Turn::Ended => return Ok(()),
-                Turn::More => {}
-                Turn::Done => tokio::select! {
+                FollowStep::Ended => return Ok(()),
+                FollowStep::More => {}
+                FollowStep::Done => tokio::select! {
                     changed = self.story.changed() => changed.map_err(|_| Over)?,
                     changed = attachment.changed() => changed.map_err(|_| Over)?,
                 },
@@ -92,10 +92,10 @@ impl Teller<'_> {
         }
     }
 
-    async fn turn(&mut self, peer: &Peer) -> Turn {
+    async fn turn(&mut self, peer: &Peer) -> FollowStep {
         self.story.mark_unchanged();
-        let batch = self.process.collect(Wanted { after: self.told, most: TURN });
-        let Some(last) = batch.last() else { return Turn::Done };
+        let batch = self.process.collect(EventRange { after: self.told, most: TURN });
+        let Some(last) = batch.last() else { return FollowStep::Done };
         for event in &batch.events {
             push(peer, self.process, event);
         }
@@ -105,14 +105,14 @@ impl Teller<'_> {
             self.process.confirm(batch.reached).await;
         }
         match batch.events.last() {
-            Some(Event::Closed { .. }) => Turn::Ended,
-            _ if batch.is_cut => Turn::More,
-            _ => Turn::Done,
+            Some(ProcessEvent::Closed { .. }) => FollowStep::Ended,
+            _ if batch.is_cut => FollowStep::More,
+            _ => FollowStep::Done,
         }
     }
 }
 
-enum Turn {
+enum FollowStep {
     /// Everything was told that there was.
     Done,
     /// There is more.
@@ -130,11 +130,11 @@ async fn attached(attachment: &mut watch::Receiver<Attachment>) -> Result<Peer, 
     }
 }
 
-fn push(peer: &Peer, process: &Process, event: &Event) {
+fn push(peer: &Peer, process: &Process, event: &ProcessEvent) {
     let id = process.id();
     match event {
-        Event::Output(output) => peer.push(output_message(id, output)),
-        Event::Exited(exited) => {
+        ProcessEvent::Output(output) => peer.push(output_message(id, output)),
+        ProcessEvent::Exited(exited) => {
             let (process_id, seq) = (id.to_owned(), exited.seq);
             let params = ExecExitedNotification {
                 process_id,
@@ -145,7 +145,7 @@ fn push(peer: &Peer, process: &Process, event: &Event) {
             };
             peer.notify("process/exited", &params);
         }
-        Event::Closed { seq } => {
+        ProcessEvent::Closed { seq } => {
             peer.notify("process/closed", &ExecClosedNotification { process_id: id.to_owned(), seq: *seq });
         }
     }

@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Plan, Policy, Surroundings};
+use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Plan, Policy, PolicyContext};
 use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::{
     ExecParams, ManagedFileSystem, ManagedNetwork, MissingPath, NetworkPermission, PathUri, PermissionAccess,
@@ -54,14 +54,14 @@ const WRITABLE_ROOT: &str = "what may be changed is listed here, and these permi
 const PARTLY_READABLE: &str = "here everything can be read that is not denied, and these permissions do not let the root \
                                be read: add an entry that does, and deny what must not be read";
 
-fn surroundings(directory: &Path, place: &Place) -> Surroundings {
-    Surroundings {
+fn surroundings(directory: &Path, place: &Place) -> PolicyContext {
+    PolicyContext {
         workspace: directory.to_owned(),
         temporary: None,
         home: place.home.clone(),
         kept: vec![place.state_directory.clone()],
         doors: vec![place.state_directory.join(crate::keeper::DOORS)],
-        ..Surroundings::default()
+        ..PolicyContext::default()
     }
 }
 

@@ -7,7 +7,7 @@ use windlass_protocol::exec::{ListedProcess, SandboxType};
 
 use super::control::{Controls, Input};
 use super::follow;
-use super::sequence::{Batch, Sequence, Wanted};
+use super::sequence::{Batch, Sequence, EventRange};
 use super::sessions::ExecSession;
 
 /// A process that an exec session knows.
@@ -67,7 +67,7 @@ impl Process {
     }
 
     /// The events that are wanted, as far as the process has got by now.
-    pub(super) fn collect(&self, wanted: Wanted) -> Batch {
+    pub(super) fn collect(&self, wanted: EventRange) -> Batch {
         let progress = self.session.progress();
         self.sequence().collect(self.session.journal(), &progress, wanted)
     }

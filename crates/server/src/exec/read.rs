@@ -14,7 +14,7 @@ use windlass_protocol::exec::{ExecOutputStream, ProcessOutputChunk, ReadParams, 
 use super::follow::signal;
 use super::process::Process;
 use super::reply::Reply;
-use super::sequence::{Event, Output, Wanted};
+use super::sequence::{ProcessEvent, Output, EventRange};
 
 /// The most bytes in one answer, whatever was asked for: base64 makes a third more of them, and clients take no larger
 /// messages. What is cut is said by `nextSeq`.
@@ -55,7 +55,7 @@ async fn wait(process: &Process, params: &ReadParams) {
     loop {
         story.mark_unchanged();
         // One byte is enough to know that there is something.
-        let batch = process.collect(Wanted { after, most: 0 });
+        let batch = process.collect(EventRange { after, most: 0 });
         if !batch.events.is_empty() || process.sequence().is_closed() {
             return;
         }
@@ -71,7 +71,7 @@ fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
     let after = params.after_seq.unwrap_or(0);
     let most = params.max_bytes.map_or(MOST, |most| most.min(MOST));
     let receipt = process.session().receipt();
-    let batch = process.collect(Wanted { after, most });
+    let batch = process.collect(EventRange { after, most });
     let sequence = process.sequence();
     let exited = sequence.exited();
     let chunks: Vec<ProcessOutputChunk> = batch.events.into_iter().filter_map(chunk).collect();
@@ -98,8 +98,8 @@ fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
     }
 }
 
-fn chunk(event: Event) -> Option<ProcessOutputChunk> {
-    let Event::Output(Output { seq, stream, bytes, dropped }) = event else { return None };
+fn chunk(event: ProcessEvent) -> Option<ProcessOutputChunk> {
+    let ProcessEvent::Output(Output { seq, stream, bytes, dropped }) = event else { return None };
     let stream = match stream {
         Stream::Stdout => ExecOutputStream::Stdout,
         Stream::Stderr => ExecOutputStream::Stderr,

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use windlass_engine::{Exit, Journal, Offset, Piece, Progress, Span, Stream};
+use windlass_engine::{Exit, Journal, Offset, JournalPiece, Progress, Span, Stream};
 
 /// The most bytes of one event.
 pub(super) const CHUNK: usize = 32 * 1024;
@@ -21,7 +21,7 @@ const AT_ONCE: u64 = 16 * 1024 * 1024;
 /// The numbers that were given.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<EventEntry>,
     /// The number of the first entry.
     first: u64,
     /// Where the first entry begins.
@@ -33,7 +33,7 @@ pub(super) struct Sequence {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct EventEntry {
     /// Where it ends; it begins where the one before it ends.
     to: Offset,
     what: What,
@@ -55,7 +55,7 @@ pub(super) struct Exited {
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum ProcessEvent {
     Output(Output),
     Exited(Exited),
     Closed { seq: u64 },
@@ -73,7 +73,7 @@ pub(super) struct Output {
 
 /// Which events are wanted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct EventRange {
     /// Those with greater numbers.
     pub(super) after: u64,
     /// The most bytes of output. One event is given whatever its length.
@@ -83,8 +83,8 @@ pub(super) struct Wanted {
 /// Events in a row.
 #[derive(Debug)]
 pub(super) struct Batch {
-    wanted: Wanted,
-    pub(super) events: Vec<Event>,
+    wanted: EventRange,
+    pub(super) events: Vec<ProcessEvent>,
     bytes: u64,
     /// Whether there was more than was wanted.
     pub(super) is_cut: bool,
@@ -122,7 +122,7 @@ impl Sequence {
     }
 
     /// The events that are wanted, as far as the process has got. Progress must have been looked at before this call.
-    pub(super) fn collect(&mut self, journal: &Journal, progress: &Progress, wanted: Wanted) -> Batch {
+    pub(super) fn collect(&mut self, journal: &Journal, progress: &Progress, wanted: EventRange) -> Batch {
         let mut batch = Batch::of(wanted);
         self.recall(journal, &mut batch);
         self.number(journal, progress, &mut batch);
@@ -147,14 +147,14 @@ impl Sequence {
         }
     }
 
-    fn event(&self, seq: u64, what: What, kept: impl FnOnce() -> (Vec<u8>, u64)) -> Event {
+    fn event(&self, seq: u64, what: What, kept: impl FnOnce() -> (Vec<u8>, u64)) -> ProcessEvent {
         match what {
             What::Output(stream) => {
                 let (bytes, dropped) = kept();
-                Event::Output(Output { seq, stream, bytes, dropped })
+                ProcessEvent::Output(Output { seq, stream, bytes, dropped })
             }
-            What::Exited => Event::Exited(self.exited.unwrap_or(Exited { seq, exit: Exit::Unknown })),
-            What::Closed => Event::Closed { seq },
+            What::Exited => ProcessEvent::Exited(self.exited.unwrap_or(Exited { seq, exit: Exit::Unknown })),
+            What::Closed => ProcessEvent::Closed { seq },
         }
     }
 
@@ -186,9 +186,9 @@ impl Sequence {
         }
     }
 
-    fn number_part(&mut self, part: Part, batch: &mut Batch) {
+    fn number_part(&mut self, part: PendingOutput, batch: &mut Batch) {
         let (seq, to) = (self.next(), part.to);
-        self.remember(Entry { to, what: What::Output(part.stream) });
+        self.remember(EventEntry { to, what: What::Output(part.stream) });
         if seq <= batch.wanted.after {
             return;
         }
@@ -196,20 +196,20 @@ impl Sequence {
             batch.is_cut = true;
             return;
         }
-        let Part { stream, bytes, dropped, .. } = part;
-        batch.add(Event::Output(Output { seq, stream, bytes, dropped }), to);
+        let PendingOutput { stream, bytes, dropped, .. } = part;
+        batch.add(ProcessEvent::Output(Output { seq, stream, bytes, dropped }), to);
     }
 
     fn number_event(&mut self, what: What, batch: &mut Batch) {
         let seq = self.next();
-        self.remember(Entry { to: self.numbered, what });
+        self.remember(EventEntry { to: self.numbered, what });
         if seq > batch.wanted.after {
             let event = self.event(seq, what, Default::default);
             batch.add(event, self.numbered);
         }
     }
 
-    fn remember(&mut self, entry: Entry) {
+    fn remember(&mut self, entry: EventEntry) {
         self.numbered = entry.to;
         self.entries.push_back(entry);
         if self.entries.len() > REMEMBERED
@@ -224,10 +224,10 @@ impl Sequence {
 impl Batch {
     /// The number of its last event.
     pub(super) fn last(&self) -> Option<u64> {
-        self.events.last().map(Event::seq)
+        self.events.last().map(ProcessEvent::seq)
     }
 
-    fn of(wanted: Wanted) -> Self {
+    fn of(wanted: EventRange) -> Self {
         Self { wanted, events: Vec::new(), bytes: 0, is_cut: false, reached: Offset::ZERO }
     }
 
@@ -235,8 +235,8 @@ impl Batch {
         self.bytes > 0 && self.bytes + more > self.wanted.most
     }
 
-    fn add(&mut self, event: Event, reached: Offset) {
-        if let Event::Output(output) = &event {
+    fn add(&mut self, event: ProcessEvent, reached: Offset) {
+        if let ProcessEvent::Output(output) = &event {
             // What is gone takes a place too, or a list of nothing could be endless.
             self.bytes += (output.bytes.len() as u64).max(1);
         }
@@ -245,7 +245,7 @@ impl Batch {
     }
 }
 
-impl Event {
+impl ProcessEvent {
     pub(super) fn seq(&self) -> u64 {
         match self {
             Self::Output(output) => output.seq,
@@ -256,7 +256,7 @@ impl Event {
 }
 
 /// Output that is about to get a number.
-struct Part {
+struct PendingOutput {
     to: Offset,
     stream: Stream,
     bytes: Vec<u8>,
@@ -264,20 +264,20 @@ struct Part {
 }
 
 /// Pieces of one stream that follow one another become one part.
-fn joined(pieces: Vec<Piece>) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::with_capacity(pieces.len());
+fn joined(pieces: Vec<JournalPiece>) -> Vec<PendingOutput> {
+    let mut parts: Vec<PendingOutput> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         let to = piece.span().to();
         match (piece, parts.last_mut()) {
-            (Piece::Bytes { stream, bytes, .. }, Some(last)) if last.stream == stream => {
+            (JournalPiece::Bytes { stream, bytes, .. }, Some(last)) if last.stream == stream => {
                 last.bytes.extend_from_slice(&bytes);
                 last.to = to;
             }
-            (Piece::Bytes { stream, bytes, .. }, _) => parts.push(Part { to, stream, bytes, dropped: 0 }),
+            (JournalPiece::Bytes { stream, bytes, .. }, _) => parts.push(PendingOutput { to, stream, bytes, dropped: 0 }),
             // Which stream it was is gone with it.
             (gone, last) => {
                 let stream = last.map_or(Stream::Stdout, |last| last.stream);
-                parts.push(Part { to, stream, bytes: Vec::new(), dropped: gone.span().len() });
+                parts.push(PendingOutput { to, stream, bytes: Vec::new(), dropped: gone.span().len() });
             }
         }
     }
@@ -289,8 +289,8 @@ fn kept(journal: &Journal, span: Span) -> (Vec<u8>, u64) {
     let (mut kept, mut dropped) = (Vec::new(), 0);
     for piece in journal.read(span, usize::try_from(span.len()).unwrap_or(usize::MAX)).pieces {
         match piece {
-            Piece::Bytes { bytes, .. } if kept.is_empty() => kept = bytes,
-            Piece::Bytes { bytes, .. } => kept.extend_from_slice(&bytes),
+            JournalPiece::Bytes { bytes, .. } if kept.is_empty() => kept = bytes,
+            JournalPiece::Bytes { bytes, .. } => kept.extend_from_slice(&bytes),
             gone => dropped += gone.span().len(),
         }
     }

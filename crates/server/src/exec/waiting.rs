@@ -32,7 +32,7 @@ pub(super) struct Allowance {
 
 /// The place that something takes while it waits.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct WriteReservation {
     _own: Taken,
     _in_memory: Taken,
 }
@@ -65,13 +65,13 @@ pub(super) enum Full {
 /// Which write of a process is next. Once there was no room for one, nothing behind it is taken until it comes again: a
 /// client that does not wait for answers leaves no hole.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct WriteOrder {
     missing: Mutex<Option<String>>,
 }
 
 /// Where something stands among the writes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'a> {
+pub(super) enum WritePosition<'a> {
     /// It is a write of this name.
     Write(&'a str),
     /// It comes behind all writes.
@@ -80,23 +80,23 @@ pub(super) enum Place<'a> {
     Beside,
 }
 
-impl Order {
+impl WriteOrder {
     /// Takes something in if it is its turn and there is room.
     pub(super) fn admit<T>(
         &self,
-        place: Place<'_>,
+        place: WritePosition<'_>,
         room: impl FnOnce() -> Result<T, Full>,
     ) -> Result<T, Full> {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         match (missing.as_deref(), place) {
-            (Some(name), Place::Behind) => return Err(Full::Behind(name.to_owned())),
-            (Some(name), Place::Write(other)) if name != other => {
+            (Some(name), WritePosition::Behind) => return Err(Full::Behind(name.to_owned())),
+            (Some(name), WritePosition::Write(other)) if name != other => {
                 return Err(Full::Behind(name.to_owned()));
             }
             _ => {}
         }
         let room = room();
-        if let Place::Write(name) = place {
+        if let WritePosition::Write(name) = place {
             *missing = room.is_err().then(|| name.to_owned());
         }
         room
@@ -117,7 +117,7 @@ impl Waiting {
 
 impl Allowance {
     /// Makes room for bytes, with what they take beside their own number.
-    pub(super) fn hold(&self, bytes: Vec<u8>, beside: usize) -> Result<(Stock, Held), Full> {
+    pub(super) fn hold(&self, bytes: Vec<u8>, beside: usize) -> Result<(Stock, WriteReservation), Full> {
         let weight = bytes.len() + beside;
         let own = Taken::of(&self.own, weight);
         if own.before > 0 && own.before + weight > FOR_ONE {
@@ -125,7 +125,7 @@ impl Allowance {
         }
         let in_memory = Taken::of(&self.all.in_memory, weight);
         if in_memory.before == 0 || in_memory.before + weight <= IN_MEMORY {
-            return Ok((Stock::Here(bytes), Held { _own: own.taken, _in_memory: in_memory.taken }));
+            return Ok((Stock::Here(bytes), WriteReservation { _own: own.taken, _in_memory: in_memory.taken }));
         }
         drop(in_memory);
         let in_memory = Taken::of(&self.all.in_memory, beside);
@@ -134,7 +134,7 @@ impl Allowance {
             _ => self.all.spill.put_at_once(&bytes).ok(),
         };
         let spilled = spilled.ok_or(Full::All(in_memory.before))?;
-        Ok((Stock::OnDisk(spilled), Held { _own: own.taken, _in_memory: in_memory.taken }))
+        Ok((Stock::OnDisk(spilled), WriteReservation { _own: own.taken, _in_memory: in_memory.taken }))
     }
 }
 
@@ -203,15 +203,15 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_behind_a_write_that_was_refused() {
-        let order = Order::default();
+        let order = WriteOrder::default();
         let behind = || Full::Behind("b".to_owned());
-        assert_eq!(order.admit(Place::Write("a"), || Ok(1)), Ok(1));
-        assert_eq!(order.admit(Place::Write("b"), || Err::<u8, _>(Full::One(9))), Err(Full::One(9)));
-        assert_eq!(order.admit(Place::Write("c"), || Ok(3)), Err(behind()));
-        assert_eq!(order.admit(Place::Behind, || Ok(4)), Err(behind()));
-        assert_eq!(order.admit(Place::Beside, || Ok(5)), Ok(5));
-        assert_eq!(order.admit(Place::Write("b"), || Ok(2)), Ok(2));
-        assert_eq!(order.admit(Place::Write("c"), || Ok(3)), Ok(3));
-        assert_eq!(order.admit(Place::Behind, || Ok(4)), Ok(4));
+        assert_eq!(order.admit(WritePosition::Write("a"), || Ok(1)), Ok(1));
+        assert_eq!(order.admit(WritePosition::Write("b"), || Err::<u8, _>(Full::One(9))), Err(Full::One(9)));
+        assert_eq!(order.admit(WritePosition::Write("c"), || Ok(3)), Err(behind()));
+        assert_eq!(order.admit(WritePosition::Behind, || Ok(4)), Err(behind()));
+        assert_eq!(order.admit(WritePosition::Beside, || Ok(5)), Ok(5));
+        assert_eq!(order.admit(WritePosition::Write("b"), || Ok(2)), Ok(2));
+        assert_eq!(order.admit(WritePosition::Write("c"), || Ok(3)), Ok(3));
+        assert_eq!(order.admit(WritePosition::Behind, || Ok(4)), Ok(4));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);
 pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
 
 /// What the messages of one connection mean.
-pub(crate) trait Dialect: Send {
+pub(crate) trait MessageHandler: Send {
     /// Takes one message, which may be any bytes. Nothing more is read from the connection meanwhile, so this waits only
     /// where that is wanted as back-pressure.
     fn take(&mut self, message: &[u8]) -> impl Future<Output = Next> + Send;
@@ -107,7 +107,7 @@ impl Inbox {
 }
 
 /// Serves a connection until its end, then lets the dialect clean up.
-pub(crate) async fn serve<D: Dialect>(
+pub(crate) async fn serve<D: MessageHandler>(
     mut dialect: D,
     mut inbox: Inbox,
     peer: Peer,
@@ -156,7 +156,7 @@ pub(crate) async fn serve<D: Dialect>(
 ///
 /// A client is seen to leave as long as no more than the inbox reads ahead lies before the end. One that sent more while
 /// nothing was read is noticed when we write to it, or when the dialect goes on.
-async fn take<D: Dialect>(dialect: &mut D, message: &[u8], inbox: &mut Inbox) -> Option<Next> {
+async fn take<D: MessageHandler>(dialect: &mut D, message: &[u8], inbox: &mut Inbox) -> Option<Next> {
     let mut taking = std::pin::pin!(dialect.take(message));
     tokio::select! {
         biased;
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    impl Dialect for Echo {
+    impl MessageHandler for Echo {
         async fn take(&mut self, message: &[u8]) -> Next {
             let text = String::from_utf8_lossy(message).into_owned();
             self.note(&text);

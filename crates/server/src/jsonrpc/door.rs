@@ -27,7 +27,7 @@ use crate::caller::{Caller, TurnedAway};
 use crate::connections::{HEADER_PATIENCE, Slot};
 use crate::gate::{Called, Gate, given_up, plain, unauthorized};
 use crate::tls::ServerTls;
-use crate::unread::{Nudged, network, nobody_reads};
+use crate::unread::{WakeSocket, network, nobody_reads};
 
 /// Where supervisors ask whether we are there.
 const PROBES: [&str; 2] = ["/readyz", "/healthz"];
@@ -71,7 +71,7 @@ impl Stream for TcpStream {
 impl Stream for UnixStream {
     fn halves(self) -> (Source, Sink) {
         let (source, sink) = self.into_split();
-        (Box::new(source), Box::new(Nudged::new(sink)))
+        (Box::new(source), Box::new(WakeSocket::new(sink)))
     }
 
     fn unread(&self) -> Unread {
@@ -88,7 +88,7 @@ impl Stream for UnixStream {
 }
 
 /// The way in.
-pub(crate) struct Door {
+pub(crate) struct WsUpgrade {
     pub(crate) gate: Gate,
     /// The address that was bound; none if there is only a path.
     pub(crate) bound: Option<IpAddr>,
@@ -100,9 +100,9 @@ pub(crate) struct Door {
     pub(crate) announced: Option<Announcement>,
 }
 
-type Answer = Response<Full<Bytes>>;
+type HttpResponse = Response<Full<Bytes>>;
 
-impl Door {
+impl WsUpgrade {
     /// Encrypts the connection, where that is asked for, and makes it a WebSocket.
     pub(crate) async fn open<S: Stream>(
         &self,
@@ -153,7 +153,7 @@ impl Door {
         Some((Box::new(Cursor::new(parts.read_buf).chain(source)), sink, unread))
     }
 
-    fn answer<B>(&self, request: &Request<B>, called: &Called, slot: &Slot) -> Answer {
+    fn answer<B>(&self, request: &Request<B>, called: &Called, slot: &Slot) -> HttpResponse {
         let headers = request.headers();
         if let Err(elsewhere) = self.gate.looks_at(request, called) {
             return elsewhere.answer();
@@ -194,7 +194,7 @@ fn lists(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
     headers.get_all(name).iter().any(named)
 }
 
-fn upgrade_required() -> Answer {
+fn upgrade_required() -> HttpResponse {
     let mut answer =
         plain(StatusCode::UPGRADE_REQUIRED, "this server speaks JSON-RPC over WebSockets, version 13\n");
     let headers = answer.headers_mut();
@@ -204,7 +204,7 @@ fn upgrade_required() -> Answer {
     answer
 }
 
-fn switching(key: &HeaderValue) -> Answer {
+fn switching(key: &HeaderValue) -> HttpResponse {
     let mut answer = Response::new(Full::default());
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = answer.headers_mut();

@@ -13,14 +13,14 @@ use tokio::net::{TcpListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Announcement;
 
-use super::connection::{Dialect, Inbox, MESSAGE_LIMIT, Next, Source, serve};
-use super::door::Door;
+use super::connection::{MessageHandler, Inbox, MESSAGE_LIMIT, Next, Source, serve};
+use super::door::WsUpgrade;
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
 use crate::caller::{Caller, TurnedAway};
 use crate::connections::{Entrance, PeerKey, Slot, accept_until};
-use crate::gate::{Access, Perimeter, Reach};
+use crate::gate::{Access, Perimeter, ServerReach};
 use crate::pipe::Pipe;
 
 /// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`.
@@ -115,7 +115,7 @@ pub enum BindError {
 /// A place where clients are waited for.
 pub struct Listener {
     at: At,
-    door: Arc<Door>,
+    door: Arc<WsUpgrade>,
 }
 
 enum At {
@@ -153,7 +153,7 @@ impl Listener {
             Listen::SecureWebSocket(_) if tls.is_none() => return Err(BindError::NoCertificate),
             &(Listen::WebSocket(address) | Listen::SecureWebSocket(address)) => {
                 may_bind(address, &gate.access, reach)?;
-                if !address.ip().is_loopback() && reach == Reach::Network && tls.is_none() {
+                if !address.ip().is_loopback() && reach == ServerReach::Network && tls.is_none() {
                     return Err(BindError::Unencrypted { address });
                 }
                 let listener = TcpListener::bind(address).await;
@@ -170,7 +170,7 @@ impl Listener {
         };
         let announced = port.and_then(|port| Announcement::of(port).ok());
         let turned_away = TurnedAway::new(report);
-        Ok(Self { at, door: Arc::new(Door { gate, bound, tls, turned_away, announced }) })
+        Ok(Self { at, door: Arc::new(WsUpgrade { gate, bound, tls, turned_away, announced }) })
     }
 
     /// What clients connect to, if they can.
@@ -187,7 +187,7 @@ impl Listener {
 
     /// Serves everybody who connects until `stop` is done; on standard input and output, until that client has gone.
     /// Each connection gets a dialect of its own. All are closed by the time this returns.
-    pub(crate) async fn serve<D: Dialect + 'static>(
+    pub(crate) async fn serve<D: MessageHandler + 'static>(
         self,
         stamping: Stamping,
         open: impl Fn(Peer, Via) -> D + Send + Sync + 'static,
@@ -204,17 +204,17 @@ impl Listener {
 }
 
 /// Whether an address may be served with this access.
-fn may_bind(address: SocketAddr, access: &Access, reach: Reach) -> Result<(), BindError> {
+fn may_bind(address: SocketAddr, access: &Access, reach: ServerReach) -> Result<(), BindError> {
     match (reach, access) {
-        (Reach::Loopback, Access::Open) if address.ip().is_loopback() => {
+        (ServerReach::Loopback, Access::Open) if address.ip().is_loopback() => {
             return Err(BindError::OpenLoopback { address });
         }
         _ if address.ip().is_loopback() => {}
-        (Reach::Loopback | Reach::OpenLoopback, _) => return Err(BindError::NotLoopback { address }),
-        (Reach::Network | Reach::PlaintextNetwork, Access::Open) => {
+        (ServerReach::Loopback | ServerReach::OpenLoopback, _) => return Err(BindError::NotLoopback { address }),
+        (ServerReach::Network | ServerReach::PlaintextNetwork, Access::Open) => {
             return Err(BindError::OpenToAll { address });
         }
-        (Reach::Network | Reach::PlaintextNetwork, _) => {}
+        (ServerReach::Network | ServerReach::PlaintextNetwork, _) => {}
     }
     Ok(())
 }
@@ -225,7 +225,7 @@ struct Dialects<F> {
     open: F,
 }
 
-async fn serve_stdio<D: Dialect>(
+async fn serve_stdio<D: MessageHandler>(
     (input, output): (Pipe, Pipe),
     dialects: &Dialects<impl Fn(Peer, Via) -> D>,
     stop: impl Future<Output = ()> + Send,
@@ -244,7 +244,7 @@ async fn either(stop: impl Future<Output = ()>, unread: impl Future<Output = ()>
 }
 
 /// Serves one client on any pair of streams, a message on each line.
-pub(crate) async fn serve_streams<D: Dialect>(
+pub(crate) async fn serve_streams<D: MessageHandler>(
     (source, sink): (Source, Sink),
     (stamping, open): (Stamping, impl FnOnce(Peer) -> D),
     stop: impl Future<Output = ()> + Send,
@@ -270,9 +270,9 @@ impl Entrance for Place {
     }
 }
 
-async fn serve_sockets<E: Entrance + 'static, D: Dialect + 'static>(
+async fn serve_sockets<E: Entrance + 'static, D: MessageHandler + 'static>(
     entrance: E,
-    (door, dialects): (Arc<Door>, Dialects<impl Fn(Peer, Via) -> D + Send + Sync + 'static>),
+    (door, dialects): (Arc<WsUpgrade>, Dialects<impl Fn(Peer, Via) -> D + Send + Sync + 'static>),
     stop: impl Future<Output = ()> + Send,
 ) {
     let over = CancellationToken::new();
@@ -286,9 +286,9 @@ async fn serve_sockets<E: Entrance + 'static, D: Dialect + 'static>(
 }
 
 /// One connection, from the first byte to its end.
-async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
+async fn converse<E: Entrance + 'static, D: MessageHandler + 'static>(
     (stream, slot): (E::Stream, Arc<Slot>),
-    (door, dialects): (Arc<Door>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
+    (door, dialects): (Arc<WsUpgrade>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
     over: CancellationToken,
 ) {
     let caller = E::caller(&stream);
@@ -319,7 +319,7 @@ impl<D> UntilFirstMessage<D> {
     }
 }
 
-impl<D: Dialect> Dialect for UntilFirstMessage<D> {
+impl<D: MessageHandler> MessageHandler for UntilFirstMessage<D> {
     async fn take(&mut self, message: &[u8]) -> Next {
         if self.begin() { self.dialect.take(message).await } else { Next::HangUp }
     }

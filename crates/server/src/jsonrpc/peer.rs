@@ -63,7 +63,7 @@ pub(crate) enum Stamping {
 }
 
 #[derive(Serialize)]
-struct Answer<'a, T> {
+struct ResultMessage<'a, T> {
     id: &'a RequestId,
     result: &'a T,
 }
@@ -104,7 +104,7 @@ impl Peer {
 
     /// Answers a request.
     pub(crate) fn answer(&self, id: &RequestId, result: &impl Serialize) {
-        self.send(&Answer { id, result });
+        self.send(&ResultMessage { id, result });
     }
 
     /// Asks for something.
@@ -133,7 +133,7 @@ impl Peer {
 
     /// Answers a request with a result that may be large, and is let go of as soon as possible.
     pub(crate) fn answer_with(&self, id: &RequestId, result: impl Serialize) {
-        let message = serde_json::to_vec(&Answer { id, result: &result });
+        let message = serde_json::to_vec(&ResultMessage { id, result: &result });
         drop(result);
         // As in `send`.
         let Ok(mut message) = message else { return };

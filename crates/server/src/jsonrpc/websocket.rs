@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use self::assembler::{Assembler, Event};
+use self::assembler::{Assembler, FrameEvent};
 use super::peer::Peer;
 
 pub(crate) use self::assembler::Sender;
@@ -71,14 +71,14 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         loop {
             match self.assembler.next() {
                 Ok(None) => {}
-                Ok(Some(Event::Message)) => return Some(Came::Message),
-                Ok(Some(Event::TooLong)) => return Some(Came::TooLong),
-                Ok(Some(Event::Pong)) => return Some(Came::Aside),
-                Ok(Some(Event::Ping(payload))) => {
+                Ok(Some(FrameEvent::Message)) => return Some(Came::Message),
+                Ok(Some(FrameEvent::TooLong)) => return Some(Came::TooLong),
+                Ok(Some(FrameEvent::Pong)) => return Some(Came::Aside),
+                Ok(Some(FrameEvent::Ping(payload))) => {
                     self.peer.pong(&payload);
                     return Some(Came::Aside);
                 }
-                Ok(Some(Event::Close(code))) => {
+                Ok(Some(FrameEvent::Close(code))) => {
                     self.peer.close(code.unwrap_or(close::NO_STATUS), "");
                     return None;
                 }

@@ -25,10 +25,10 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use rmcp::task_manager::TaskManager;
 use windlass_tools::Toolbox;
 
-use self::delivery::Unclaimed;
+use self::delivery::UnclaimedReplies;
 use self::following::Follower;
-use self::manners::Manners;
-use self::parked::Parked;
+use self::manners::ReplyStyle;
+use self::parked::ParkedCalls;
 use crate::panics::survived;
 
 /// What a model is told about the tools as a whole.
@@ -48,18 +48,18 @@ const TASK_AFTER: Duration = Duration::from_secs(5);
 /// The server for one client. Clients over HTTP get one each, over the same toolbox.
 #[derive(Debug)]
 pub struct Windlass {
-    desk: Arc<Desk>,
+    desk: Arc<HandlerShared>,
     follower: Follower,
     task_after: Duration,
 }
 
 /// What all clients of a toolbox share.
-struct Desk {
+struct HandlerShared {
     toolbox: Toolbox,
     tools: Vec<Tool>,
     tasks: TaskManager,
-    parked: Parked,
-    unclaimed: Unclaimed,
+    parked: ParkedCalls,
+    unclaimed: UnclaimedReplies,
 }
 
 impl Windlass {
@@ -67,12 +67,12 @@ impl Windlass {
     #[must_use]
     pub fn new(toolbox: Toolbox) -> Self {
         let tools = toolbox.tools().iter().map(described).collect();
-        let desk = Desk {
+        let desk = HandlerShared {
             toolbox,
             tools,
             tasks: TaskManager::new(),
-            parked: Parked::default(),
-            unclaimed: Unclaimed::default(),
+            parked: ParkedCalls::default(),
+            unclaimed: UnclaimedReplies::default(),
         };
         Self { desk: Arc::new(desk), follower: Follower::default(), task_after: TASK_AFTER }
     }
@@ -97,13 +97,13 @@ impl Windlass {
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for HandlerShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").field("tools", &self.tools.len()).finish_non_exhaustive()
     }
 }
 
-impl Drop for Desk {
+impl Drop for HandlerShared {
     fn drop(&mut self) {
         self.tasks.shutdown();
     }
@@ -151,7 +151,7 @@ impl ServerHandler for Windlass {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let mut tools = self.desk.tools.clone();
-        if !Manners::of(&context).structure {
+        if !ReplyStyle::of(&context).structure {
             // A promise that is not kept would make the client refuse every result.
             tools.iter_mut().for_each(|tool| tool.output_schema = None);
         }

@@ -36,7 +36,7 @@ use self::clients::Clients;
 use self::exchange::{Delivering, Unstalled, WRITE_PATIENCE};
 use crate::caller::{Caller, Report, TurnedAway};
 use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
-use crate::gate::{Access, Called, Elsewhere, Gate, Reach, given_up, has_plain_origin, plain, unauthorized};
+use crate::gate::{Access, Called, Elsewhere, Gate, ServerReach, given_up, has_plain_origin, plain, unauthorized};
 use crate::jsonrpc::door::Stream;
 use crate::mcp::arrivals::Arrivals;
 use crate::tls::ServerTls;
@@ -102,14 +102,14 @@ pub enum ListenError {
 /// When it reaches further than it may, or is taken.
 pub async fn listen(
     address: SocketAddr,
-    reach: Reach,
+    reach: ServerReach,
     tls: Option<&ServerTls>,
 ) -> Result<TcpListener, ListenError> {
     let is_remote = !address.ip().is_loopback();
     if is_remote && !reach.is_remote() {
         return Err(ListenError::NotLoopback { address });
     }
-    if is_remote && reach == Reach::Network && tls.is_none() {
+    if is_remote && reach == ServerReach::Network && tls.is_none() {
         return Err(ListenError::Unencrypted { address });
     }
     TcpListener::bind(address).await.map_err(|error| ListenError::Refused { address, error })
@@ -137,7 +137,7 @@ pub async fn serve_http<H: ServerHandler>(
     let turned_away = TurnedAway::new(report);
     let gate = Gate { access, origins: Vec::new(), names };
     let (arrivals, recent) = (Arrivals::default(), Mutex::default());
-    let door = Arc::new(Door { gate, bound, tls, turned_away, service, places, arrivals, recent });
+    let door = Arc::new(HttpFront { gate, bound, tls, turned_away, service, places, arrivals, recent });
     let connection = |stream, slot| converse((stream, slot), Arc::clone(&door), over.clone());
     let mut connections = accept_until(&listener, connection, stop).await;
     drop(listener);
@@ -174,7 +174,7 @@ fn places() -> Clients {
 }
 
 /// What stands between a connection and the protocol.
-struct Door<H> {
+struct HttpFront<H> {
     gate: Gate,
     /// The address that was bound.
     bound: IpAddr,
@@ -187,12 +187,12 @@ struct Door<H> {
     recent: Mutex<VecDeque<String>>,
 }
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
 /// One connection, until its client closes it or we are told to stop.
 async fn converse<H: ServerHandler>(
     (stream, slot): (TcpStream, Arc<Slot>),
-    door: Arc<Door<H>>,
+    door: Arc<HttpFront<H>>,
     over: CancellationToken,
 ) {
     let caller = TcpListener::caller(&stream);
@@ -213,7 +213,7 @@ async fn converse<H: ServerHandler>(
 async fn answer_requests<H: ServerHandler>(
     stream: impl Stream,
     (caller, slot): (&Caller, &Arc<Slot>),
-    door: &Arc<Door<H>>,
+    door: &Arc<HttpFront<H>>,
     over: CancellationToken,
 ) {
     let called = &Called::new(Some(door.bound), stream.local_address());
@@ -240,7 +240,7 @@ async fn answer_requests<H: ServerHandler>(
     let _ = connection.await;
 }
 
-impl<H: ServerHandler> Door<H> {
+impl<H: ServerHandler> HttpFront<H> {
     /// The reply to a request that is rejected before the protocol sees it. Which pages may call is for the protocol's library.
     fn rejection<B>(
         &self,
@@ -260,7 +260,7 @@ impl<H: ServerHandler> Door<H> {
         if slot.let_in() { None } else { Some(given_up()) }
     }
 
-    async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> HttpResponse {
         if request.uri().path() != PATH {
             return plain(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp").map(BodyExt::boxed);
         }

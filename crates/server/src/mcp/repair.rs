@@ -4,7 +4,7 @@
 use memchr::{memchr, memmem};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 
-use crate::mcp::wire::Refusal;
+use crate::mcp::wire::RejectedMessage;
 
 /// How many halves of characters were replaced in a request. An extension of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +75,11 @@ fn surrogate(json: &[u8]) -> Option<Surrogate> {
 }
 
 /// Why this is not JSON; nothing, if it is, or if no answer is expected.
-pub(crate) fn unreadable(json: &[u8]) -> Option<Refusal> {
+pub(crate) fn unreadable(json: &[u8]) -> Option<RejectedMessage> {
     let error = serde_json::from_slice::<serde::de::IgnoredAny>(json).err();
     // Skipping is not limited in depth; reading is.
     let error = error.or_else(|| serde_json::from_slice::<serde_json::Value>(json).err())?;
-    Refusal::not_json(json, &error)
+    RejectedMessage::not_json(json, &error)
 }
 
 #[cfg(test)]

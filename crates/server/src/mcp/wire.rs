@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_tools::Delivery;
 
-pub(crate) use self::message::Refusal;
+pub(crate) use self::message::RejectedMessage;
 use self::message::read;
 use crate::lines::{Line, Lines};
 use crate::mcp::arrivals::Arrivals;
@@ -42,7 +42,7 @@ pub(crate) struct Wire<R, W> {
     batch: VecDeque<ClientJsonRpcMessage>,
     in_flight: HashMap<RequestId, InFlight>,
     arrivals: Arrivals,
-    stage: Stage,
+    stage: McpConnectionState,
     /// Cancelled when nobody waits for answers any more.
     over: CancellationToken,
 }
@@ -65,7 +65,7 @@ enum Awaited {
 
 /// Where in its life a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum McpConnectionState {
     /// No request has said yet which protocol is spoken.
     Opening,
     Open,
@@ -85,7 +85,7 @@ where
             batch: VecDeque::new(),
             in_flight: HashMap::new(),
             arrivals: Arrivals::default(),
-            stage: Stage::Opening,
+            stage: McpConnectionState::Opening,
             over,
         }
     }
@@ -107,7 +107,7 @@ where
             }
             // Input that cannot be read has ended.
             match self.lines.next().await.ok().flatten()? {
-                Line::TooLong(beginning) => self.refuse(&Refusal::too_long(&beginning)),
+                Line::TooLong(beginning) => self.refuse(&RejectedMessage::too_long(&beginning)),
                 Line::Whole(range) => {
                     let (messages, refusals) = read(self.lines.bytes(&range));
                     refusals.iter().for_each(|refusal| self.refuse(refusal));
@@ -133,13 +133,13 @@ where
                     request.request.extensions_mut().insert(self.arrivals.next());
                 }
                 self.in_flight.insert(request.id.clone(), InFlight { awaited, delivery });
-                if self.stage == Stage::Opening && opens(&request.request) {
-                    self.stage = Stage::Open;
+                if self.stage == McpConnectionState::Opening && opens(&request.request) {
+                    self.stage = McpConnectionState::Open;
                 }
                 true
             }
             // A stray word before the first request is no reason to hang up, which is what rmcp would do.
-            _ if self.stage == Stage::Opening => false,
+            _ if self.stage == McpConnectionState::Opening => false,
             ClientJsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
@@ -154,14 +154,14 @@ where
         }
     }
 
-    fn objection(&self, id: &RequestId) -> Option<Refusal> {
+    fn objection(&self, id: &RequestId) -> Option<RejectedMessage> {
         if self.in_flight.contains_key(id) {
-            return Some(Refusal::id_in_use(id));
+            return Some(RejectedMessage::id_in_use(id));
         }
-        (self.in_flight.len() >= IN_FLIGHT_LIMIT).then(|| Refusal::too_many(id))
+        (self.in_flight.len() >= IN_FLIGHT_LIMIT).then(|| RejectedMessage::too_many(id))
     }
 
-    fn refuse(&self, refusal: &Refusal) {
+    fn refuse(&self, refusal: &RejectedMessage) {
         self.outbox.push(&refusal.line());
     }
 
@@ -227,13 +227,13 @@ where
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        if !matches!(self.stage, Stage::Closing(_)) {
+        if !matches!(self.stage, McpConnectionState::Closing(_)) {
             if let Some(message) = self.next().await {
                 return Some(message);
             }
-            self.stage = Stage::Closing(Instant::now() + LAST_ANSWERS);
+            self.stage = McpConnectionState::Closing(Instant::now() + LAST_ANSWERS);
         }
-        if let Stage::Closing(until) = self.stage {
+        if let McpConnectionState::Closing(until) = self.stage {
             self.last_answers(until).await;
         }
         None

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_engine::{Engine, EngineOptions, Patience};
+use windlass_engine::{Engine, EngineOptions, KillDelays};
 use windlass_server::mcp::Windlass;
 use windlass_testkit::{Scratch, survivors};
 use windlass_tools::{Rules, RulesFile, Toolbox, ToolboxOptions, VariablePatterns};
@@ -29,7 +29,7 @@ impl Bench {
     pub(crate) fn with_rules(name: &str, rules: Option<&str>) -> Self {
         let scratch = Scratch::new(&format!("server-{name}"));
         let token = survivors::token(name);
-        let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let engine = Engine::new(EngineOptions { patience, ..EngineOptions::default() }).expect("an engine");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let environment: Vec<(OsString, OsString)> = vec![

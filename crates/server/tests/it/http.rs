@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use windlass_server::mcp::fixtures::Fixtures;
 use windlass_server::mcp::{
-    Access, CLIENT_LIMIT, Handler, HttpOptions, ListenError, Reach, Token, listen, serve_http,
+    Access, CLIENT_LIMIT, Handler, HttpOptions, ListenError, ServerReach, Token, listen, serve_http,
 };
 
 use crate::rig::{HANG, modern, request};
@@ -31,7 +31,7 @@ impl Server {
     /// A server whose clients get this handler each.
     pub(crate) async fn of<H: Handler>(handler: impl Fn() -> H + Send + Sync + 'static) -> Self {
         let listener =
-            listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback, None).await.expect("a free port");
+            listen("127.0.0.1:0".parse().unwrap(), ServerReach::Loopback, None).await.expect("a free port");
         let address = listener.local_addr().expect("it has an address");
         let token = Token::random().expect("random bytes");
         let options = HttpOptions {
@@ -318,9 +318,9 @@ async fn a_server_that_stops_waits_for_nobody() {
 #[tokio::test]
 async fn an_address_that_others_can_reach_is_taken_only_if_they_may() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
-    let refused = listen(everywhere, Reach::Loopback, None).await;
+    let refused = listen(everywhere, ServerReach::Loopback, None).await;
     assert!(matches!(refused, Err(ListenError::NotLoopback { address }) if address == everywhere));
-    let taken = listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback, None).await.expect("a free port");
-    let again = listen(taken.local_addr().unwrap(), Reach::Loopback, None).await;
+    let taken = listen("127.0.0.1:0".parse().unwrap(), ServerReach::Loopback, None).await.expect("a free port");
+    let again = listen(taken.local_addr().unwrap(), ServerReach::Loopback, None).await;
     assert!(matches!(again, Err(ListenError::Refused { .. })));
 }

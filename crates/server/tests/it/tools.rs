@@ -6,7 +6,7 @@ use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
 use windlass_server::mcp::serve_pipes;
-use windlass_tools::Event;
+use windlass_tools::SessionEvent;
 
 use crate::bench::{Bench, exec};
 use crate::rig::{Client, modern, request};
@@ -177,7 +177,7 @@ async fn cancelling_a_task_ends_the_wait_and_not_the_session() {
     let mut events = bench.toolbox.events();
     let created = client.request("1", "tools/call", call).await["result"].clone();
     let started = events.recv().await.expect("something happens");
-    assert!(matches!(started, Event::Started { .. }), "{started:?}");
+    assert!(matches!(started, SessionEvent::Started { .. }), "{started:?}");
     let task = json!({ "taskId": created["taskId"], "_meta": meta });
     let acknowledged = client.request("2", "tasks/cancel", task.clone()).await;
     assert!(acknowledged["result"].is_object(), "{acknowledged}");

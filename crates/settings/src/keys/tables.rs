@@ -6,12 +6,12 @@
 //! the user laid down. It can bring servers of its own, which are programs: that much it is trusted with, and
 //! `Loaded::project_servers` names them.
 
-use super::{Key, Others, Reach, Shape, Table};
+use super::{Key, Others, ProjectReach, Shape, Table};
 use crate::choices::{
     ApprovalPolicy, Effort, HistoryPersistence, Inherit, InstructionsRole, SandboxMode, Summary,
     ToolApproval, TrustLevel, Verbosity, WebSearch, WireApi,
 };
-use Reach::{Approval, AtMost, Fewer, Free, More, OnlyFalse, OnlyTrue, Stricter, Unclaimed, Users, Within};
+use ProjectReach::{Approval, AtMost, Fewer, Free, More, OnlyFalse, OnlyTrue, Stricter, Unclaimed, Users, Within};
 use Shape::{Address, FileNames, Flag, Network, Number, Place, Places, Text, Texts, Word};
 
 /// Everything that may stand in a file.
@@ -199,7 +199,7 @@ static PROJECT: Table = fixed(&[&[key(
     "Whether the project may contribute anything.",
 )]]);
 
-const fn key(name: &'static str, shape: Shape, reach: Reach, about: &'static str) -> Key {
+const fn key(name: &'static str, shape: Shape, reach: ProjectReach, about: &'static str) -> Key {
     Key { name, also: &[], shape, reach, about }
 }
 
@@ -215,6 +215,6 @@ const fn fixed(keys: &'static [&'static [Key]]) -> Table {
 }
 
 /// A table of names that people choose.
-const fn named(placeholder: &'static str, shape: Shape, reach: Reach) -> Table {
+const fn named(placeholder: &'static str, shape: Shape, reach: ProjectReach) -> Table {
     Table { keys: &[], others: Some(Others { placeholder, shape, reach }) }
 }

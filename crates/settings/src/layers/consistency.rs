@@ -1,7 +1,7 @@
 //! What must hold between values, once all layers are one: names that lead somewhere, and servers that can be reached.
 
 use crate::fault::{Fault, Problem};
-use crate::tree::{Node, Origin, Tree, Value, dotted};
+use crate::tree::{Node, ValueOrigin, Tree, Value, dotted};
 
 pub(super) fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -44,7 +44,7 @@ fn key(table: &str, name: &str) -> String {
     dotted(&[table.to_owned(), name.to_owned()])
 }
 
-fn fault(origin: Option<&Origin>, key: String, problem: Problem) -> Fault {
+fn fault(origin: Option<&ValueOrigin>, key: String, problem: Problem) -> Fault {
     let file = origin.and_then(|origin| origin.file.clone());
     Fault { file, line: origin.and_then(|origin| origin.line), key, problem }
 }

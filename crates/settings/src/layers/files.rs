@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::{Note, Request, consistency};
 use crate::codex;
 use crate::fault::{Fault, Faults, Problem};
-use crate::guard::{self, Bounds, Speaker};
+use crate::guard::{self, Bounds, ConfigAuthor};
 use crate::keys::{PROFILE, ROOT, Shape, Table};
 use crate::places::Places;
 use crate::project::Project;
 use crate::reading::{LARGEST, Source, is_address, read};
 use crate::small_file;
-use crate::tree::{Layer, Leaf, Node, Origin, Tree, Value};
+use crate::tree::{Layer, TreeValue, Node, ValueOrigin, Tree, Value};
 
 /// Everything read so far, as far as it is not in a tree yet.
 pub(super) struct Files<'p> {
@@ -55,9 +55,9 @@ impl<'p> Files<'p> {
             self.faults.push(Fault { file, line: None, key: NAME.to_owned(), problem });
             return tree;
         }
-        let origin = Origin { layer: Layer::Variable(NAME), file: None, line: None };
+        let origin = ValueOrigin { layer: Layer::Variable(NAME), file: None, line: None };
         let path = ["model_providers", "openai", "base_url"].map(str::to_owned);
-        tree.put(&path, Leaf { value: Value::Text(url.to_owned()), origin });
+        tree.put(&path, TreeValue { value: Value::Text(url.to_owned()), origin });
         tree
     }
 
@@ -76,10 +76,10 @@ impl<'p> Files<'p> {
     /// Puts the profile that was asked for, or that a file names, over everything so far.
     pub(super) fn profile(&mut self, request: &Request, overrides: &Tree, tree: &mut Tree) {
         let named = |tree: &Tree| match tree.leaf("profile") {
-            Some(Leaf { value: Value::Text(name), origin }) => Some((name.clone(), origin.clone())),
+            Some(TreeValue { value: Value::Text(name), origin }) => Some((name.clone(), origin.clone())),
             _ => None,
         };
-        let line = Origin { layer: Layer::CommandLine, file: None, line: None };
+        let line = ValueOrigin { layer: Layer::CommandLine, file: None, line: None };
         let asked = request.profile.clone().map(|name| (name, line));
         let Some((name, origin)) = asked.or_else(|| named(overrides)).or_else(|| named(tree)) else { return };
         let layer = Layer::Profile(name.clone());
@@ -97,7 +97,7 @@ impl<'p> Files<'p> {
             }
             self.profiles.push(profiles);
         }
-        let leaf = Leaf { value: Value::Text(name.clone()), origin: origin.clone() };
+        let leaf = TreeValue { value: Value::Text(name.clone()), origin: origin.clone() };
         tree.put(&["profile".to_owned()], leaf);
         if !found {
             let problem = Problem::NoSuch { what: "profile", name, known: self.known_profiles() };
@@ -138,7 +138,7 @@ impl<'p> Files<'p> {
             let mut base = tree.clone();
             base.overlay(overrides.clone());
             let bounds = Bounds { base: &base, root: &project.root };
-            let speaker = if project.may_name_programs(&file) { Speaker::Project } else { Speaker::Folder };
+            let speaker = if project.may_name_programs(&file) { ConfigAuthor::Project } else { ConfigAuthor::Folder };
             let (kept, notes) = guard::confine(&layer, speaker, bounds);
             self.notes.extend(notes);
             tree.overlay(kept);

@@ -78,7 +78,7 @@ pub(super) fn unpack(tar: &[u8]) -> Result<Vec<PackedFile>, ArchiveError> {
     let mut files: Vec<PackedFile> = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     let mut at = 0;
-    while let Some(entry) = Entry::parse(tar, at)? {
+    while let Some(entry) = ArchiveEntry::parse(tar, at)? {
         at = entry.end;
         if files.is_empty() && names.is_empty() && entry.file.name != MARKER {
             return Err(ArchiveError::Foreign);
@@ -156,13 +156,13 @@ fn split_name(name: &str) -> Option<(&str, &str)> {
         .find(|(prefix, rest)| prefix.len() <= PREFIX && rest.len() <= NAME && !rest.is_empty())
 }
 
-struct Entry {
+struct ArchiveEntry {
     file: PackedFile,
     /// Where the next one begins.
     end: usize,
 }
 
-impl Entry {
+impl ArchiveEntry {
     /// The entry that begins here; nothing, if the archive ends here as it should.
     fn parse(tar: &[u8], at: usize) -> Result<Option<Self>, ArchiveError> {
         let damaged = || ArchiveError::Damaged { at };

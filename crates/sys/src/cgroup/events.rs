@@ -26,8 +26,8 @@ impl Events {
     }
 
     /// What a reactor can wait for: each is readable when something was announced.
-    pub fn ears(self: &Arc<Self>) -> [Ear; 2] {
-        [Hears::Changes, Hears::Memory].map(|what| Ear { events: Arc::clone(self), what })
+    pub fn ears(self: &Arc<Self>) -> [EventFd; 2] {
+        [LimitEventKind::Changes, LimitEventKind::Memory].map(|what| EventFd { events: Arc::clone(self), what })
     }
 
     /// Forgets what was announced so far.
@@ -55,27 +55,27 @@ impl Events {
 
 /// One of the descriptors, for a reactor to hold.
 #[derive(Debug)]
-pub struct Ear {
+pub struct EventFd {
     events: Arc<Events>,
-    what: Hears,
+    what: LimitEventKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Hears {
+enum LimitEventKind {
     Changes,
     Memory,
 }
 
-impl AsFd for Ear {
+impl AsFd for EventFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self.what {
-            Hears::Changes => self.events.changes.as_fd(),
-            Hears::Memory => self.events.memory.as_fd(),
+            LimitEventKind::Changes => self.events.changes.as_fd(),
+            LimitEventKind::Memory => self.events.memory.as_fd(),
         }
     }
 }
 
-impl AsRawFd for Ear {
+impl AsRawFd for EventFd {
     fn as_raw_fd(&self) -> RawFd {
         self.as_fd().as_raw_fd()
     }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 /// The groups this process is in, one for each hierarchy that is mounted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hierarchies {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<OwnGroup>,
     /// Whether a sandbox around this process refuses every change to them.
     pub(super) confined: bool,
 }
 
 /// Our own group in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OwnGroup {
     pub(super) version: Version,
     pub(super) directory: PathBuf,
     /// The controllers of a hierarchy of version 1; one of version 2 says in a file which it has.
@@ -38,12 +38,12 @@ impl Hierarchies {
 
     /// The one of version 2, for a tree that is not mounted where the kernel says.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        let place = Place { version: Version::V2, directory: directory.into(), named: Vec::new() };
+        let place = OwnGroup { version: Version::V2, directory: directory.into(), named: Vec::new() };
         Self { places: vec![place], confined: false }
     }
 
     /// Where a controller is to be had: version 2 first.
-    pub(super) fn with(&self, controller: Controller) -> Option<&Place> {
+    pub(super) fn with(&self, controller: Controller) -> Option<&OwnGroup> {
         let versions = [Version::V2, Version::V1];
         let having =
             |version| self.places.iter().find(move |place| place.version == version && place.has(controller));
@@ -51,7 +51,7 @@ impl Hierarchies {
     }
 }
 
-impl Place {
+impl OwnGroup {
     fn has(&self, controller: Controller) -> bool {
         let name = controller.name(self.version);
         match self.version {
@@ -88,11 +88,11 @@ impl<'a> Group<'a> {
         (unified || !controllers.is_empty()).then_some(Self { controllers, path: Path::new(path) })
     }
 
-    fn place(&self, mounts: &str) -> Option<Place> {
+    fn place(&self, mounts: &str) -> Option<OwnGroup> {
         let mount = mounts.lines().filter_map(Mount::from_line).find(|mount| mount.carries(self))?;
         // A container may see only a part of the hierarchy, and be in a group outside of it.
         let below = self.path.strip_prefix(&mount.root).ok()?;
-        Some(Place {
+        Some(OwnGroup {
             version: if self.controllers.is_empty() { Version::V2 } else { Version::V1 },
             directory: mount.point.join(below),
             named: self.controllers.iter().map(|name| (*name).to_owned()).collect(),

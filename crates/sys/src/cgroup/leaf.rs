@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The groups of one session.
 #[derive(Debug)]
-pub struct Leaf {
+pub struct SessionCgroup {
     pub(super) branches: Vec<Branch>,
 }
 
@@ -39,7 +39,7 @@ struct Counts {
     cpu: Duration,
 }
 
-impl Leaf {
+impl SessionCgroup {
     /// What a child writes `0` to, so that it and everything it starts is in the leaf.
     pub fn entries(&self) -> Vec<BorrowedFd<'_>> {
         self.branches.iter().map(|branch| branch.entry.as_fd()).collect()

@@ -2,8 +2,8 @@
 //! for each session that needs one. Its name says whose it is, so that whoever comes later can tell that a nest was
 //! abandoned; the kernel removes no group that still holds a process, so removing is always safe to try.
 
-use super::layout::{Hierarchies, Place, words_of};
-use super::leaf::{Branch, Leaf, write};
+use super::layout::{Hierarchies, OwnGroup, words_of};
+use super::leaf::{Branch, SessionCgroup, write};
 use super::{Controller, Version};
 use crate::process::{self, Pid, Process};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What a nest is called: `windlass-PID-START-FAMILY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NestName {
+pub struct RuntimeCgroupName {
     pid: u32,
     start_ticks: u64,
     family: u32,
@@ -26,7 +26,7 @@ const PREFIX: &str = "windlass-";
 /// Where a runtime puts itself, when its own group may hold no process any more.
 const OWN: &str = "-runtime";
 
-impl NestName {
+impl RuntimeCgroupName {
     /// The name of this process's nest for sessions of one family of marks.
     pub fn new(family: u32) -> Self {
         let own = Pid::of_this_process();
@@ -53,7 +53,7 @@ impl NestName {
     }
 }
 
-impl std::fmt::Display for NestName {
+impl std::fmt::Display for RuntimeCgroupName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{PREFIX}{}-{}-{}", self.pid, self.start_ticks, self.family)
     }
@@ -87,7 +87,7 @@ pub enum Unusable {
 
 /// A controller that is not used, and why.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct UnusedController {
     /// Which.
     pub controller: Controller,
     /// Why.
@@ -96,8 +96,8 @@ pub struct Refusal {
 
 /// A runtime's groups. Dropping it removes those that are empty.
 #[derive(Debug)]
-pub struct Nest {
-    twigs: Vec<Twig>,
+pub struct RuntimeCgroup {
+    twigs: Vec<HierarchyGroup>,
     next: AtomicU64,
     /// Emptied branches that can be used again: those of memory cost the kernel most to make.
     emptied: Mutex<Vec<Branch>>,
@@ -107,7 +107,7 @@ pub struct Nest {
 
 /// The nest's group in one hierarchy.
 #[derive(Debug)]
-struct Twig {
+struct HierarchyGroup {
     version: Version,
     directory: PathBuf,
     controllers: Vec<Controller>,
@@ -116,18 +116,18 @@ struct Twig {
 /// Emptied branches that are kept; more are removed.
 const MOST_EMPTIED: usize = 32;
 
-impl Nest {
+impl RuntimeCgroup {
     /// Makes a nest with as many of the wanted controllers as can be used, and says which cannot and why. `None`: none can.
     pub fn make(
         hierarchies: &Hierarchies,
-        name: NestName,
+        name: RuntimeCgroupName,
         wanted: &[Controller],
-    ) -> (Option<Self>, Vec<Refusal>) {
-        let (mut twigs, mut refusals): (Vec<Twig>, _) = (Vec::new(), Vec::new());
+    ) -> (Option<Self>, Vec<UnusedController>) {
+        let (mut twigs, mut refusals): (Vec<HierarchyGroup>, _) = (Vec::new(), Vec::new());
         for &controller in wanted {
             match add_twig(hierarchies, name, controller, &mut twigs) {
                 Ok(()) => {}
-                Err(reason) => refusals.push(Refusal { controller, reason }),
+                Err(reason) => refusals.push(UnusedController { controller, reason }),
             }
         }
         let nest =
@@ -141,17 +141,17 @@ impl Nest {
     }
 
     /// A leaf with these controllers: for the processes of one session.
-    pub fn leaf(&self, wanted: &[Controller]) -> io::Result<Leaf> {
+    pub fn leaf(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         self.retry_lingering();
         let needed = self.twigs.iter().filter(|twig| twig.controllers.iter().any(|it| wanted.contains(it)));
         let branches = needed.map(|twig| self.branch(twig)).collect::<io::Result<_>>()?;
-        Ok(Leaf { branches })
+        Ok(SessionCgroup { branches })
     }
 
     /// The place for sessions that have no leaf of their own: all are counted together there.
-    pub fn common(&self, wanted: &[Controller]) -> io::Result<Leaf> {
+    pub fn common(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         let needed = self.twigs.iter().filter(|twig| twig.controllers.iter().any(|it| wanted.contains(it)));
-        let branch = |twig: &Twig| match twig.version {
+        let branch = |twig: &HierarchyGroup| match twig.version {
             // Here a group may be divided and hold processes too.
             Version::V1 => Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone()),
             Version::V2 => {
@@ -160,18 +160,18 @@ impl Nest {
                 Branch::open(twig.version, directory, twig.controllers.clone())
             }
         };
-        Ok(Leaf { branches: needed.map(branch).collect::<io::Result<_>>()? })
+        Ok(SessionCgroup { branches: needed.map(branch).collect::<io::Result<_>>()? })
     }
 
     /// The nest itself, to limit and to count everything in it.
-    pub fn whole(&self) -> io::Result<Leaf> {
+    pub fn whole(&self) -> io::Result<SessionCgroup> {
         let branch =
-            |twig: &Twig| Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone());
-        Ok(Leaf { branches: self.twigs.iter().map(branch).collect::<io::Result<_>>()? })
+            |twig: &HierarchyGroup| Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone());
+        Ok(SessionCgroup { branches: self.twigs.iter().map(branch).collect::<io::Result<_>>()? })
     }
 
     /// Takes back a leaf whose session is over. It may take a moment: memory that was left in it is given up.
-    pub fn take_back(&self, leaf: Leaf) {
+    pub fn take_back(&self, leaf: SessionCgroup) {
         for branch in leaf.branches {
             let has_room = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_EMPTIED;
             if has_room && branch.renew() {
@@ -191,7 +191,7 @@ impl Nest {
         }
     }
 
-    fn branch(&self, twig: &Twig) -> io::Result<Branch> {
+    fn branch(&self, twig: &HierarchyGroup) -> io::Result<Branch> {
         let mut emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner);
         let place = emptied.iter().position(|branch| branch.directory.parent() == Some(&*twig.directory));
         if let Some(place) = place {
@@ -210,7 +210,7 @@ impl Nest {
     }
 }
 
-impl Drop for Nest {
+impl Drop for RuntimeCgroup {
     fn drop(&mut self) {
         self.remove_empty();
     }
@@ -223,9 +223,9 @@ fn is_busy(error: &io::Error) -> bool {
 /// Puts a controller into a hierarchy that has it.
 fn add_twig(
     hierarchies: &Hierarchies,
-    name: NestName,
+    name: RuntimeCgroupName,
     controller: Controller,
-    twigs: &mut Vec<Twig>,
+    twigs: &mut Vec<HierarchyGroup>,
 ) -> Result<(), Unusable> {
     if hierarchies.confined {
         return Err(Unusable::Confined);
@@ -241,14 +241,14 @@ fn add_twig(
     }
     match twigs.iter_mut().find(|twig| twig.directory == directory) {
         Some(twig) => twig.controllers.push(controller),
-        None => twigs.push(Twig { version: place.version, directory, controllers: vec![controller] }),
+        None => twigs.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] }),
     }
     Ok(())
 }
 
 /// Lets the children of our own group of version 2 have a controller. The kernel allows that only for a group without
 /// processes, so this process moves into a child of it, if the group was delegated to it and nobody else is in it.
-fn divide(place: &Place, name: NestName, controller: Controller) -> Result<(), Unusable> {
+fn divide(place: &OwnGroup, name: RuntimeCgroupName, controller: Controller) -> Result<(), Unusable> {
     let group = &place.directory;
     let word = controller.name(Version::V2);
     if words_of(&group.join("cgroup.subtree_control")).any(|enabled| enabled == word) {
@@ -322,8 +322,8 @@ pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
         return 0;
     }
     // A runtime that moved itself out of the way left its nest beside it, not below.
-    let above = |place: &Place| {
-        let own = place.directory.file_name().and_then(|name| NestName::parse(name.to_str()?));
+    let above = |place: &OwnGroup| {
+        let own = place.directory.file_name().and_then(|name| RuntimeCgroupName::parse(name.to_str()?));
         own.and(place.directory.parent().map(Path::to_owned))
     };
     let places = hierarchies.places.iter();
@@ -333,7 +333,7 @@ pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
 fn remove_below(place: PathBuf) -> usize {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let is_abandoned = |entry: &fs::DirEntry| {
-        entry.file_name().to_str().and_then(NestName::parse).is_some_and(NestName::runtime_is_gone)
+        entry.file_name().to_str().and_then(RuntimeCgroupName::parse).is_some_and(RuntimeCgroupName::runtime_is_gone)
     };
     entries.filter(is_abandoned).map(|entry| remove_with_children(&entry.path())).sum()
 }

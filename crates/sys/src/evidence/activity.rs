@@ -9,7 +9,7 @@
 //! A thread that wakes up every few milliseconds must have done so twice before its share says anything: where a virtual
 //! machine gets no processor itself, the clock goes on and nothing in it runs.
 
-use super::family::{Facts, for_each_thread};
+use super::family::{ProcessStat, for_each_thread};
 use super::file::{Small, decimal, words};
 use crate::process::Pid;
 use std::ops::ControlFlow;
@@ -58,7 +58,7 @@ impl ThreadTime {
 }
 
 impl Sample {
-    pub(super) fn of(members: &[(Pid, Facts)]) -> Self {
+    pub(super) fn of(members: &[(Pid, ProcessStat)]) -> Self {
         let mut threads = Vec::new();
         for (pid, facts) in members {
             if facts.threads == 1 {

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 /// What `/proc/PID/stat` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct ProcessStat {
     /// The letter of its main thread: `S` sleeps and can be woken.
     pub(super) state: u8,
     /// Its parent.
@@ -48,7 +48,7 @@ impl Handled {
     }
 }
 
-impl Facts {
+impl ProcessStat {
     /// `None`: there is no such process (any more), or it is hidden from us.
     pub(super) fn of(pid: Pid) -> Option<Self> {
         Self::parse(Small::<512>::read(format_args!("/proc/{pid}/stat")).ok()?.bytes())
@@ -91,7 +91,7 @@ const LARGEST: usize = 4096;
 
 /// A process and its descendants, the process itself first. Whose parent died is no longer among them.
 /// `known` was just read of one of them.
-pub(super) fn family_of(root: Pid, known: Option<(Pid, Facts)>) -> Family {
+pub(super) fn family_of(root: Pid, known: Option<(Pid, ProcessStat)>) -> Family {
     Family { next: vec![root], seen: 0, incomplete: false, known }
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Family {
     next: Vec<Pid>,
     seen: usize,
     incomplete: bool,
-    known: Option<(Pid, Facts)>,
+    known: Option<(Pid, ProcessStat)>,
 }
 
 impl Family {
@@ -113,7 +113,7 @@ impl Family {
         let mut add = |thread| match children_of(pid, thread, &mut self.next) {
             Ok(()) => {}
             // Gone meanwhile, or a kernel without this file.
-            Err(_) => self.incomplete |= Facts::of_thread(pid, thread).is_some(),
+            Err(_) => self.incomplete |= ProcessStat::of_thread(pid, thread).is_some(),
         };
         if threads == 1 {
             add(pid.get());
@@ -127,14 +127,14 @@ impl Family {
 }
 
 impl Iterator for Family {
-    type Item = (Pid, Facts);
+    type Item = (Pid, ProcessStat);
 
-    fn next(&mut self) -> Option<(Pid, Facts)> {
+    fn next(&mut self) -> Option<(Pid, ProcessStat)> {
         while self.seen < LARGEST {
             let pid = self.next.pop()?;
             self.seen += 1;
             let known = self.known.filter(|(known, _)| *known == pid).map(|(_, facts)| facts);
-            if let Some(facts) = known.or_else(|| Facts::of(pid)) {
+            if let Some(facts) = known.or_else(|| ProcessStat::of(pid)) {
                 self.add_children(pid, facts.threads);
                 return Some((pid, facts));
             }
@@ -144,18 +144,18 @@ impl Iterator for Family {
 }
 
 /// Every living process of a group, from the whole process table.
-pub(super) fn everyone_in(group: Pid) -> impl Iterator<Item = (Pid, Facts)> {
+pub(super) fn everyone_in(group: Pid) -> impl Iterator<Item = (Pid, ProcessStat)> {
     everyone().filter(move |(_, facts)| facts.group == group && facts.is_alive())
 }
 
-fn everyone() -> impl Iterator<Item = (Pid, Facts)> {
+fn everyone() -> impl Iterator<Item = (Pid, ProcessStat)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::new));
-    pids.filter_map(|pid| Some((pid, Facts::of(pid)?)))
+    pids.filter_map(|pid| Some((pid, ProcessStat::of(pid)?)))
 }
 
 /// Every living process that has another controlling terminal than this one, or none.
-pub(super) fn everyone_off(terminal: u32) -> impl Iterator<Item = (Pid, Facts)> {
+pub(super) fn everyone_off(terminal: u32) -> impl Iterator<Item = (Pid, ProcessStat)> {
     everyone().filter(move |(_, facts)| facts.terminal != terminal && facts.is_alive())
 }
 
@@ -186,7 +186,7 @@ fn children_of(pid: Pid, thread: u32, children: &mut Vec<Pid>) -> Result<(), Err
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Handled, family_of};
+    use super::{ProcessStat, Handled, family_of};
     use crate::process::Pid;
 
     const TAIL: &str = "0 -1 4194304 100 0 0 0 1 2 0 0 20 0 3 0 12345 1000 100 1 2 3 4 5 6 7 8 9 8192";
@@ -197,10 +197,10 @@ mod tests {
         let handled = Handled(8192);
         let (started, manages_jobs) = (12345, false);
         let expected =
-            Facts { state: b'S', parent: 7, group, terminal, threads: 3, started, manages_jobs, handled };
+            ProcessStat { state: b'S', parent: 7, group, terminal, threads: 3, started, manages_jobs, handled };
         for name in ["cat", "a) S 1 2", "(", ") ("] {
             let stat = format!("42 ({name}) S 7 40 39 34823 {}", &TAIL[2..]);
-            assert_eq!(Facts::parse(stat.as_bytes()), Some(expected), "{stat}");
+            assert_eq!(ProcessStat::parse(stat.as_bytes()), Some(expected), "{stat}");
         }
     }
 
@@ -216,7 +216,7 @@ mod tests {
     fn a_line_that_is_cut_is_nothing() {
         let stat = format!("42 (cat) S 7 40 39 {TAIL}");
         for length in 0..40 {
-            assert_eq!(Facts::parse(&stat.as_bytes()[..length]), None);
+            assert_eq!(ProcessStat::parse(&stat.as_bytes()[..length]), None);
         }
     }
 

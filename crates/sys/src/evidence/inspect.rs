@@ -5,11 +5,11 @@
 //! its master is borrowed and looked at like ours.
 
 use super::call::{Call, Timeout};
-use super::family::{Facts, for_each_thread};
+use super::family::{ProcessStat, for_each_thread};
 use super::file::{ProcPath, Small, decimal, hexadecimal, words};
 use super::peer::Peer;
 use super::source::{Match, Source};
-use super::{Reading, Watch};
+use super::{InputState, Watch};
 use crate::process::{Pid, Process};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
@@ -25,7 +25,7 @@ pub(super) enum Look {
     /// A thread of it is blocked reading.
     Reads(Reader),
     /// A thread of it is blocked as a relay, and this is known of the terminal behind it.
-    Behind(Reader, Reading),
+    Behind(Reader, InputState),
     /// None reads; one waits for this socket.
     Asks(u64),
     /// None reads.
@@ -39,9 +39,9 @@ pub(super) enum Look {
 pub(super) struct Reader {
     pub(super) pid: Pid,
     pub(super) thread: u32,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: AwaitedInputs,
     /// Its process while it slept, if this is the main thread.
-    pub(super) asleep: Option<Facts>,
+    pub(super) asleep: Option<ProcessStat>,
 }
 
 impl Reader {
@@ -52,7 +52,7 @@ impl Reader {
 }
 
 /// Looks at every thread, until one waits.
-pub(super) fn look_at(watch: &mut Watch, source: &Source, pid: Pid, facts: Facts) -> Look {
+pub(super) fn look_at(watch: &mut Watch, source: &Source, pid: Pid, facts: ProcessStat) -> Look {
     if matches!(facts.state, b'T' | b't') {
         return Look::Busy;
     }
@@ -84,7 +84,7 @@ pub(super) struct Inspected<'a> {
 
 /// The things that a call waits to read, as far as they matter here.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct AwaitedInputs {
     /// The source is among it.
     pub(super) source: bool,
     /// Masters of other terminals, by descriptor.
@@ -98,7 +98,7 @@ pub(super) struct Wanted {
     timer: Option<Duration>,
 }
 
-impl Wanted {
+impl AwaitedInputs {
     fn within(timeout: Timeout) -> Self {
         let (masters, sockets) = (Vec::new(), Vec::new());
         Self { source: false, masters, sockets, is_event_loop: false, timeout, timer: None }
@@ -121,14 +121,14 @@ impl<'a> Inspected<'a> {
     }
 
     /// The call in which a thread is blocked, and what that waits for. `None`: it runs.
-    pub(super) fn blocked(&self, thread: u32) -> Result<Option<(Call, Wanted)>, Errno> {
+    pub(super) fn blocked(&self, thread: u32) -> Result<Option<(Call, AwaitedInputs)>, Errno> {
         let line = self.call(thread)?;
         let Some(call) = Call::decode(line.bytes()) else { return Ok(None) };
         Ok(Some((call, self.wanted_by(call)?)))
     }
 
     /// When a call gives up, or a timer that it waits for fires.
-    pub(super) fn timer_of(&self, wanted: &Wanted) -> Option<Duration> {
+    pub(super) fn timer_of(&self, wanted: &AwaitedInputs) -> Option<Duration> {
         [self.time_of(wanted.timeout), wanted.timer].into_iter().flatten().min()
     }
 
@@ -209,7 +209,7 @@ impl<'a> Inspected<'a> {
             Ok(line) => line,
             Err(Errno::ACCESS | Errno::PERM) => return Look::Denied,
             // No such file: either the thread is gone, or this kernel does not tell what threads do.
-            Err(Errno::NOENT) if Facts::of_thread(self.pid, thread).is_some() => return Look::Denied,
+            Err(Errno::NOENT) if ProcessStat::of_thread(self.pid, thread).is_some() => return Look::Denied,
             Err(_) => return Look::Busy,
         };
         let Some(call) = Call::decode(line.bytes()) else { return Look::Busy };
@@ -230,7 +230,7 @@ impl<'a> Inspected<'a> {
         }
     }
 
-    fn judge(&self, watch: &mut Watch, thread: u32, wanted: Wanted) -> Look {
+    fn judge(&self, watch: &mut Watch, thread: u32, wanted: AwaitedInputs) -> Look {
         match (wanted.source, wanted.sockets.first()) {
             (false, Some(socket)) => return Look::Asks(*socket),
             (false, None) => return Look::Busy,
@@ -250,8 +250,8 @@ impl<'a> Inspected<'a> {
                 continue;
             };
             match watch.terminal_behind(master.as_fd(), self.pid, self.source) {
-                Reading::Busy => {}
-                Reading::Unknown { .. } => look = Look::Denied,
+                InputState::Busy => {}
+                InputState::Unknown { .. } => look = Look::Denied,
                 reading => return Look::Behind(relay, reading),
             }
         }
@@ -272,40 +272,40 @@ impl<'a> Inspected<'a> {
 
     /// A thread that was stopped, or that has its input already and waits for a page of memory to put it in, is in the
     /// same call. Its state tells, and the call read once more says that the state belongs to it.
-    fn asleep_in(&self, thread: u32, line: &CallLine) -> Option<Facts> {
-        let facts = Facts::of_thread(self.pid, thread).filter(|facts| facts.state == b'S')?;
+    fn asleep_in(&self, thread: u32, line: &CallLine) -> Option<ProcessStat> {
+        let facts = ProcessStat::of_thread(self.pid, thread).filter(|facts| facts.state == b'S')?;
         self.call(thread).is_ok_and(|again| again.bytes() == line.bytes()).then_some(facts)
     }
 
-    fn wanted_by(&self, call: Call) -> Result<Wanted, Errno> {
+    fn wanted_by(&self, call: Call) -> Result<AwaitedInputs, Errno> {
         match call {
             Call::Read { descriptor } => {
-                let mut wanted = Wanted::within(Timeout::Never);
+                let mut wanted = AwaitedInputs::within(Timeout::Never);
                 self.add(descriptor, &mut wanted)?;
                 Ok(wanted)
             }
             Call::Select { limit, set, timeout } => {
-                let mut wanted = Wanted::within(timeout);
+                let mut wanted = AwaitedInputs::within(timeout);
                 self.add_selected(limit, set, &mut wanted)?;
                 Ok(wanted)
             }
             Call::Poll { table, length, timeout } => {
-                let mut wanted = Wanted::within(timeout);
+                let mut wanted = AwaitedInputs::within(timeout);
                 self.add_polled(table, length, &mut wanted)?;
                 Ok(wanted)
             }
             Call::Epoll { descriptor, timeout } => {
-                let mut wanted = Wanted { is_event_loop: true, ..Wanted::within(timeout) };
+                let mut wanted = AwaitedInputs { is_event_loop: true, ..AwaitedInputs::within(timeout) };
                 self.add_epoll_set(descriptor, &mut wanted)?;
                 Ok(wanted)
             }
             Call::Sleep(_) | Call::Connect | Call::TimedLock(_) | Call::Lock | Call::Child | Call::Other => {
-                Ok(Wanted::within(Timeout::Never))
+                Ok(AwaitedInputs::within(Timeout::Never))
             }
         }
     }
 
-    fn add(&self, descriptor: u64, wanted: &mut Wanted) -> Result<(), Errno> {
+    fn add(&self, descriptor: u64, wanted: &mut AwaitedInputs) -> Result<(), Errno> {
         match self.source.compare(self.pid, descriptor, self.controlling)? {
             Match::Same => wanted.source = true,
             Match::Master => wanted.masters.push(descriptor),
@@ -325,7 +325,7 @@ impl<'a> Inspected<'a> {
         armed_timer(text.bytes())
     }
 
-    fn add_selected(&self, limit: u64, set: u64, wanted: &mut Wanted) -> Result<(), Errno> {
+    fn add_selected(&self, limit: u64, set: u64, wanted: &mut AwaitedInputs) -> Result<(), Errno> {
         // The kernel reads the set in words of a `long`, whose bits count from the lowest.
         const WORD: usize = size_of::<u64>();
         let limit = limit.min(MOST_DESCRIPTORS);
@@ -338,7 +338,7 @@ impl<'a> Inspected<'a> {
         })
     }
 
-    fn add_polled(&self, table: u64, length: u64, wanted: &mut Wanted) -> Result<(), Errno> {
+    fn add_polled(&self, table: u64, length: u64, wanted: &mut AwaitedInputs) -> Result<(), Errno> {
         // `struct pollfd`: the descriptor, what is wanted of it, what came.
         const ENTRY: usize = size_of::<libc::pollfd>();
         let length = length.min(MOST_DESCRIPTORS) * ENTRY as u64;
@@ -354,7 +354,7 @@ impl<'a> Inspected<'a> {
     }
 
     /// The kernel lists an epoll set in the descriptor's own file: `tfd: 0 events: 19 data: …`.
-    fn add_epoll_set(&self, epoll: u64, wanted: &mut Wanted) -> Result<(), Errno> {
+    fn add_epoll_set(&self, epoll: u64, wanted: &mut AwaitedInputs) -> Result<(), Errno> {
         let path = format!("/proc/{}/fdinfo/{epoll}", self.pid);
         let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         for line in BufReader::new(std::fs::File::from(file)).split(b'\n') {

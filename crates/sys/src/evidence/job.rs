@@ -6,8 +6,8 @@
 
 use super::activity::Sample;
 use super::call::{Call, Timeout};
-use super::family::{Facts, for_each_thread};
-use super::inspect::{Inspected, Reader, Wanted};
+use super::family::{ProcessStat, for_each_thread};
+use super::inspect::{Inspected, Reader, AwaitedInputs};
 use super::scope::{Members, Scope, departed_from};
 use super::source::Source;
 use super::{Doubt, InputKind};
@@ -42,9 +42,9 @@ pub(super) struct Job<'a> {
     /// The reader is a daemon that reads for the job. Waits for a server are explained: it is that server's.
     is_elsewhere: bool,
     /// The processes of the job, the reader's among them.
-    pub(super) members: Vec<(Pid, Facts)>,
+    pub(super) members: Vec<(Pid, ProcessStat)>,
     /// Processes that left the job, and may print.
-    departed: Vec<(Pid, Facts)>,
+    departed: Vec<(Pid, ProcessStat)>,
 }
 
 /// The processes around a reader.
@@ -54,7 +54,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) listed: Listed,
 }
 
-type Processes = Vec<(Pid, Facts)>;
+type Processes = Vec<(Pid, ProcessStat)>;
 
 /// When processes were listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,14 +122,14 @@ impl<'a> Job<'a> {
 
     /// The foreground group, and the reader's own group where that is another one: `su -c` puts its command into a session
     /// without a terminal. A daemon's group does not belong to the job.
-    fn members_among(&self, members: &Members) -> Vec<(Pid, Facts)> {
+    fn members_among(&self, members: &Members) -> Vec<(Pid, ProcessStat)> {
         let reader = self.reader.pid;
         let belongs =
-            |pid: Pid, facts: &Facts| facts.terminal != 0 || facts.group == self.group || pid == reader;
+            |pid: Pid, facts: &ProcessStat| facts.terminal != 0 || facts.group == self.group || pid == reader;
         let mut job: Vec<_> =
             members.near.iter().filter(|(pid, facts)| belongs(*pid, facts)).copied().collect();
         if self.is_elsewhere {
-            job.extend(Facts::of(reader).map(|facts| (reader, facts)));
+            job.extend(ProcessStat::of(reader).map(|facts| (reader, facts)));
         }
         job
     }
@@ -241,7 +241,7 @@ impl<'a> Job<'a> {
         Finding::Doubtful(if is_line { CLOCK_WINDOW } else { DOUBTFUL_WINDOW }, Some(doubt))
     }
 
-    fn of_process(&self, pid: Pid, facts: Facts) -> Finding {
+    fn of_process(&self, pid: Pid, facts: ProcessStat) -> Finding {
         let mut finding = self.of_process_alarms(pid, facts);
         if facts.threads == 1 {
             return finding.and(self.of_thread(pid, pid.get(), facts));
@@ -254,7 +254,7 @@ impl<'a> Job<'a> {
     }
 
     /// `timeout` sets an alarm and waits for a signal, and no call of it shows that it has a clock.
-    fn of_process_alarms(&self, pid: Pid, facts: Facts) -> Finding {
+    fn of_process_alarms(&self, pid: Pid, facts: ProcessStat) -> Finding {
         if pid == self.reader.pid || !may_have_alarm(&self.inspected(pid), facts) {
             return Finding::Idle;
         }
@@ -266,11 +266,11 @@ impl<'a> Job<'a> {
     }
 
     /// A process that left the job, and can print. Nothing says whether it will.
-    fn of_departed(&self, pid: Pid, facts: Facts) -> Finding {
+    fn of_departed(&self, pid: Pid, facts: ProcessStat) -> Finding {
         let process = Inspected::new(self.source, pid, facts.terminal);
         let mut finding = Finding::Idle;
         for_each_thread(pid, |thread| {
-            let is_idle = match Facts::of_thread(pid, thread).map(|facts| facts.state) {
+            let is_idle = match ProcessStat::of_thread(pid, thread).map(|facts| facts.state) {
                 Some(b'R' | b'D') => false,
                 Some(b'S') => match process.blocked(thread) {
                     Ok(Some((Call::Connect, _))) | Ok(None) | Err(_) => false,
@@ -289,11 +289,11 @@ impl<'a> Job<'a> {
         if may_have_alarm(&process, facts) { finding.and(LEFT) } else { finding }
     }
 
-    fn of_thread(&self, pid: Pid, thread: u32, facts: Facts) -> Finding {
+    fn of_thread(&self, pid: Pid, thread: u32, facts: ProcessStat) -> Finding {
         if (pid, thread) == (self.reader.pid, self.reader.thread) {
             return Finding::Idle;
         }
-        match Facts::of_thread(pid, thread).map(|facts| facts.state) {
+        match ProcessStat::of_thread(pid, thread).map(|facts| facts.state) {
             Some(b'R' | b'D') => return Finding::Works,
             Some(b'S') => {}
             _ => return Finding::Idle,
@@ -324,7 +324,7 @@ impl<'a> Job<'a> {
         &self,
         process: &Inspected<'_>,
         thread: u32,
-        (call, wanted): (Call, &Wanted),
+        (call, wanted): (Call, &AwaitedInputs),
     ) -> Finding {
         let is_main = thread == process.pid().get();
         match call {
@@ -352,7 +352,7 @@ impl<'a> Job<'a> {
         if is_line && !is_of_go { self.clock(doubt) } else { Finding::quiet_for(SHORTEST_WINDOW) }
     }
 
-    fn of_other_process(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
+    fn of_other_process(&self, process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> Finding {
         match call {
             Call::Sleep(_) if self.source.kind == InputKind::Line => Finding::Works,
             Call::Sleep(_) => self.clock(Doubt::ProcessTimer),
@@ -365,7 +365,7 @@ impl<'a> Job<'a> {
 
     /// A process that started the reader and then sleeps for long has left it in the background. One that looks for the
     /// end of a child every few milliseconds waits for the reader, and may end it after a time, as `timeout` does.
-    fn of_ancestor(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
+    fn of_ancestor(&self, process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> Finding {
         let is_line = self.source.kind == InputKind::Line;
         let is_long = |time| process.time_of(time).is_some_and(|time| time > SHORT_TIMEOUT);
         match call {
@@ -381,7 +381,7 @@ impl<'a> Job<'a> {
 
     /// A reader that is the main thread reads instead of waiting for its children, and they are in its background. If the
     /// main thread waits for them, by a call or at the end of a pipe, a helper thread reads beside.
-    fn of_descendant(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
+    fn of_descendant(&self, process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> Finding {
         let reader = self.reader;
         if !sleeps(process, call, wanted) {
             return Finding::Idle;
@@ -412,8 +412,8 @@ impl<'a> Job<'a> {
     /// A shell without job control puts background processes into its own group. It starts the one that it waits for
     /// last, so a process that is older than the reader is in the background. A child of such a process is not alone:
     /// `(sleep 9; echo) &` prints after its sleep, and `sleep 9 &` does not.
-    fn role(&self, pid: Pid, facts: Facts) -> Role {
-        let started = |pid: Pid, facts: &Facts| (facts.started, pid.get());
+    fn role(&self, pid: Pid, facts: ProcessStat) -> Role {
+        let started = |pid: Pid, facts: &ProcessStat| (facts.started, pid.get());
         let Some(reader) = self.facts(self.reader.pid) else { return Role::Older };
         if pid == self.reader.pid {
             Role::Reader
@@ -433,12 +433,12 @@ impl<'a> Job<'a> {
     }
 
     /// Whether its parent started the reader too, or is none of the job.
-    fn is_started_by_shell(&self, facts: Facts) -> bool {
+    fn is_started_by_shell(&self, facts: ProcessStat) -> bool {
         let (parent, reader) = (Pid::new(facts.parent), self.facts(self.reader.pid));
         self.facts(parent).is_none() || reader.is_some_and(|reader| self.descends(reader, parent))
     }
 
-    fn descends(&self, mut facts: Facts, ancestor: Pid) -> bool {
+    fn descends(&self, mut facts: ProcessStat, ancestor: Pid) -> bool {
         // As many steps as there are members: numbers that are used again could make a ring.
         for _ in 0..self.members.len() {
             if facts.parent == ancestor.get() {
@@ -452,11 +452,11 @@ impl<'a> Job<'a> {
         false
     }
 
-    fn facts(&self, pid: Pid) -> Option<Facts> {
+    fn facts(&self, pid: Pid) -> Option<ProcessStat> {
         self.members.iter().find(|(member, _)| *member == pid).map(|(_, facts)| *facts)
     }
 
-    fn waits_for_peer(&self, process: &Inspected<'_>, wanted: &Wanted) -> bool {
+    fn waits_for_peer(&self, process: &Inspected<'_>, wanted: &AwaitedInputs) -> bool {
         let is_member = |pid: Pid| self.members.iter().any(|(member, _)| *member == pid);
         let mut peers = wanted.sockets.iter().filter_map(|socket| process.peer(*socket));
         peers.any(|peer| peer.is_outside(is_member) && !(self.is_elsewhere && peer.is_local()))
@@ -468,7 +468,7 @@ impl<'a> Job<'a> {
 }
 
 /// Processes and how many threads each has, in the order of their numbers.
-fn counts(members: &[(Pid, Facts)]) -> Vec<(Pid, u32)> {
+fn counts(members: &[(Pid, ProcessStat)]) -> Vec<(Pid, u32)> {
     let mut counts: Vec<_> = members.iter().map(|(pid, facts)| (*pid, facts.threads)).collect();
     counts.sort_unstable();
     counts
@@ -490,17 +490,17 @@ enum Role {
 
 /// Whether a signal may interrupt a process by the clock. The kernel does not tell whether `alarm` and `setitimer` are set,
 /// only that there is a handler, and of POSIX timers only that there are some.
-fn may_have_alarm(process: &Inspected<'_>, facts: Facts) -> bool {
+fn may_have_alarm(process: &Inspected<'_>, facts: ProcessStat) -> bool {
     let may_have_timers = !facts.handled.is_empty() || facts.threads > 1;
     facts.handled.uses_alarms() || (may_have_timers && process.has_posix_timers())
 }
 
-fn sleeps(process: &Inspected<'_>, call: Call, wanted: &Wanted) -> bool {
+fn sleeps(process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> bool {
     matches!(call, Call::Sleep(_) | Call::TimedLock(_)) || process.timer_of(wanted).is_some()
 }
 
 /// Whether it may be asleep between two bursts of work. The time of a lock is not known.
-fn wakes_soon(process: &Inspected<'_>, call: Call, wanted: &Wanted) -> bool {
+fn wakes_soon(process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> bool {
     let time = match call {
         Call::Sleep(timeout) => process.time_of(timeout),
         Call::TimedLock(_) => return true,

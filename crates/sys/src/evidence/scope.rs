@@ -1,6 +1,6 @@
 //! The processes among which a reader is looked for, and those of them that left the reader's job.
 
-use super::family::{Facts, everyone_in, family_of};
+use super::family::{ProcessStat, everyone_in, family_of};
 use super::inspect::Inspected;
 use super::source::Source;
 use crate::process::Pid;
@@ -16,30 +16,30 @@ pub(super) struct Scope {
 /// The processes of a scope, listed at one moment.
 pub(super) struct Members {
     /// Those that may read.
-    pub(super) near: Vec<(Pid, Facts)>,
+    pub(super) near: Vec<(Pid, ProcessStat)>,
     /// The others below the root, in other groups. Parents come before their children.
-    pub(super) away: Vec<(Pid, Facts)>,
+    pub(super) away: Vec<(Pid, ProcessStat)>,
 }
 
 impl Scope {
     /// The process that most often reads.
-    pub(super) fn leader(&self) -> Option<(Pid, Facts)> {
+    pub(super) fn leader(&self) -> Option<(Pid, ProcessStat)> {
         let leader = self.group.unwrap_or(self.root);
-        let belongs = |facts: &Facts| self.group.is_none_or(|group| facts.group == group);
-        Facts::of(leader).filter(|facts| facts.is_alive() && belongs(facts)).map(|facts| (leader, facts))
+        let belongs = |facts: &ProcessStat| self.group.is_none_or(|group| facts.group == group);
+        ProcessStat::of(leader).filter(|facts| facts.is_alive() && belongs(facts)).map(|facts| (leader, facts))
     }
 
     /// The members of the foreground group, its leader first, and descendants of the root that have no terminal of their own:
     /// `su -c` puts its command into a session without one, and that command reads this terminal all the same.
     ///
     /// `known` was just read of one of them.
-    pub(super) fn members(&self, known: Option<(Pid, Facts)>) -> Members {
+    pub(super) fn members(&self, known: Option<(Pid, ProcessStat)>) -> Members {
         let mut family = family_of(self.root, known);
         let living = family.by_ref().filter(|(_, facts)| facts.is_alive());
         let Some(group) = self.group else {
             return Members { near: living.collect(), away: Vec::new() };
         };
-        let belongs = |facts: &Facts| facts.group == group || facts.terminal == 0;
+        let belongs = |facts: &ProcessStat| facts.group == group || facts.terminal == 0;
         let (mut near, away): (Vec<_>, Vec<_>) = living.partition(|(_, facts)| belongs(facts));
         // The leader is the usual reader, and the group's number says which process that is.
         match near.iter().position(|(pid, _)| *pid == group) {
@@ -60,7 +60,7 @@ impl Scope {
 
 /// The processes that a job started, that left it for another group or session, and whose output may reach the terminal.
 /// The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its prompt.
-pub(super) fn departed_from(source: &Source, job: &[(Pid, Facts)], members: &Members) -> Vec<(Pid, Facts)> {
+pub(super) fn departed_from(source: &Source, job: &[(Pid, ProcessStat)], members: &Members) -> Vec<(Pid, ProcessStat)> {
     let is_in_job = |pid: Pid| job.iter().find(|(member, _)| *member == pid);
     let mut left: Vec<Departed> = Vec::new();
     for (pid, facts) in members.near.iter().chain(&members.away) {
@@ -83,7 +83,7 @@ pub(super) fn departed_from(source: &Source, job: &[(Pid, Facts)], members: &Mem
 /// A process that left the job.
 struct Departed {
     pid: Pid,
-    facts: Facts,
+    facts: ProcessStat,
     /// Its output, or that of the process that started it, may reach the terminal.
     is_heard: bool,
 }

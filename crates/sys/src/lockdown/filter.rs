@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FilterAction {
     /// It is carried out.
     Allow,
     /// It fails with this error.
@@ -59,17 +59,17 @@ pub struct Rule {
     /// All of these must hold.
     pub tests: Vec<Test>,
     /// What then becomes of it.
-    pub verdict: Verdict,
+    pub verdict: FilterAction,
 }
 
 impl Rule {
     /// A rule about a call, whatever its arguments.
-    pub fn always(number: i64, verdict: Verdict) -> Self {
+    pub fn always(number: i64, verdict: FilterAction) -> Self {
         Self { number, tests: Vec::new(), verdict }
     }
 
     /// A rule about a call with such arguments.
-    pub fn when(number: i64, tests: impl Into<Vec<Test>>, verdict: Verdict) -> Self {
+    pub fn when(number: i64, tests: impl Into<Vec<Test>>, verdict: FilterAction) -> Self {
         Self { number, tests: tests.into(), verdict }
     }
 }
@@ -227,9 +227,9 @@ fn add_rule(rule: &Rule, instructions: &mut Vec<libc::sock_filter>) {
         test.add(instructions, short(rest));
     }
     instructions.push(give(match rule.verdict {
-        Verdict::Allow => libc::SECCOMP_RET_ALLOW,
-        Verdict::Fail(errno) => fail(errno),
-        Verdict::Tell => libc::SECCOMP_RET_USER_NOTIF,
+        FilterAction::Allow => libc::SECCOMP_RET_ALLOW,
+        FilterAction::Fail(errno) => fail(errno),
+        FilterAction::Tell => libc::SECCOMP_RET_USER_NOTIF,
     }));
 }
 
@@ -345,7 +345,7 @@ mod tests {
     fn every_number_is_found_among_many() {
         let rules: Vec<Rule> = (0..100)
             .map(|number| {
-                Rule::always(number * 3, Verdict::Fail(Errno::from_raw_os_error(1 + number as i32)))
+                Rule::always(number * 3, FilterAction::Fail(Errno::from_raw_os_error(1 + number as i32)))
             })
             .collect();
         let program = Program::of(&rules);
@@ -361,14 +361,14 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_decides() {
         let program = Program::of(&[
-            Rule::when(7, [Test::Is { argument: 0, value: 1 }], Verdict::Allow),
+            Rule::when(7, [Test::Is { argument: 0, value: 1 }], FilterAction::Allow),
             Rule::when(
                 7,
                 [Test::HasAny { argument: 1, bits: 6 }, Test::IsGiven { argument: 2 }],
-                Verdict::Tell,
+                FilterAction::Tell,
             ),
-            Rule::when(7, [Test::IsNot { argument: 0, value: 3 }], Verdict::Fail(Errno::PERM)),
-            Rule::always(9, Verdict::Fail(Errno::NOSYS)),
+            Rule::when(7, [Test::IsNot { argument: 0, value: 3 }], FilterAction::Fail(Errno::PERM)),
+            Rule::always(9, FilterAction::Fail(Errno::NOSYS)),
         ]);
         let check = |number, arguments, expected| {
             assert_eq!(judge(&program, number, arguments), expected, "{number} {arguments:?}");

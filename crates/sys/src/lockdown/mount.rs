@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_int};
 
 /// A copy of a part of the tree that has no place yet.
 #[derive(Debug)]
-pub struct Piece(OwnedFd);
+pub struct DetachedMount(OwnedFd);
 
 /// What is laid over a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +30,17 @@ pub fn freeze_everything() -> Result<(), Errno> {
 }
 
 /// A copy of what is at this path, with all that is mounted below.
-pub fn copy(path: &CStr) -> Result<Piece, Errno> {
+pub fn copy(path: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | RECURSIVE.cast_unsigned();
     // SAFETY: the path ends with a zero, and the answer is a descriptor that nobody else owns.
     unsafe {
         let fd = call!(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)?;
-        Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
+        Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
 
 /// A copy of what is held by this descriptor, with all that is mounted below.
-pub fn copy_of(place: impl AsFd) -> Result<Piece, Errno> {
+pub fn copy_of(place: impl AsFd) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE
         | libc::O_CLOEXEC.cast_unsigned()
         | RECURSIVE.cast_unsigned()
@@ -48,22 +48,22 @@ pub fn copy_of(place: impl AsFd) -> Result<Piece, Errno> {
     // SAFETY: the path ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
     unsafe {
         let fd = call!(libc::SYS_open_tree, place.as_fd().as_raw_fd(), c"".as_ptr(), flags)?;
-        Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
+        Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
 
 /// A copy of one entry of a directory that is held, also where something else lies over its path by now.
-pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<Piece, Errno> {
+pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned();
     // SAFETY: the name ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
     unsafe {
         let fd = call!(libc::SYS_open_tree, directory.as_fd().as_raw_fd(), name.as_ptr(), flags)?;
-        Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
+        Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
 
 /// A new, empty directory in memory, not larger than this many bytes and files.
-pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<Piece, Errno> {
+pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<DetachedMount, Errno> {
     let tmpfs = FileSystem::open(c"tmpfs")?;
     tmpfs.set(c"size", bytes)?;
     tmpfs.set(c"nr_inodes", files)?;
@@ -72,13 +72,13 @@ pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<Piece,
 }
 
 /// The table of this process's processes.
-pub fn process_table() -> Result<Piece, Errno> {
+pub fn process_table() -> Result<DetachedMount, Errno> {
     FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
 }
 
 /// Terminals that nobody outside has, and not so many that none would be left for anybody else: all of them, here and outside, are
 /// counted together, and there are 4096 unless somebody says otherwise.
-pub fn terminals() -> Result<Piece, Errno> {
+pub fn terminals() -> Result<DetachedMount, Errno> {
     let devpts = FileSystem::open(c"devpts")?;
     devpts.set(c"max", c"1024")?;
     devpts.set(c"ptmxmode", c"0666")?;
@@ -86,7 +86,7 @@ pub fn terminals() -> Result<Piece, Errno> {
     devpts.make(NOSUID | NOEXEC)
 }
 
-impl Piece {
+impl DetachedMount {
     /// Whether what is in it can be changed, as far as it could be where it was copied. Devices in it are none, and setuid bits mean nothing.
     pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
         // What is mounted read-only in it stays so: the kernel refuses to change that for a mount of another user namespace.
@@ -170,14 +170,14 @@ impl FileSystem {
             .map(drop)
     }
 
-    fn make(self, attributes: u64) -> Result<Piece, Errno> {
+    fn make(self, attributes: u64) -> Result<DetachedMount, Errno> {
         let fd = self.0.as_raw_fd();
         let nothing = std::ptr::null::<u8>();
         // SAFETY: creating takes neither key nor value; the answer of the second call is a descriptor of our own.
         unsafe {
             call!(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, nothing, nothing, 0)?;
             let mount = call!(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, attributes)?;
-            Ok(Piece(OwnedFd::from_raw_fd(mount as c_int)))
+            Ok(DetachedMount(OwnedFd::from_raw_fd(mount as c_int)))
         }
     }
 }

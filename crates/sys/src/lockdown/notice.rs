@@ -28,7 +28,7 @@ pub struct Notice {
 
 /// Who has an open file after the next `exec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heirs {
+pub enum DescriptorScope {
     /// The program that is executed.
     Programs,
     /// Nobody: it is closed.
@@ -37,7 +37,7 @@ pub enum Heirs {
 
 /// What becomes of a call.
 #[derive(Clone, Copy)]
-enum Answer {
+enum NoticeReply {
     GoOn,
     Value(i64),
     Error(Errno),
@@ -72,7 +72,7 @@ impl Listener {
 
     /// Lets a call be carried out.
     pub fn go_on(&self, notice: &Notice) {
-        self.answer(notice, Answer::GoOn);
+        self.answer(notice, NoticeReply::GoOn);
     }
 
     /// Says that a call has been carried out, and that it answered nothing but that.
@@ -82,37 +82,37 @@ impl Listener {
 
     /// Says that a call has been carried out, and which number it returned.
     pub fn done_with(&self, notice: &Notice, value: usize) {
-        self.answer(notice, Answer::Value(i64::try_from(value).unwrap_or(i64::MAX)));
+        self.answer(notice, NoticeReply::Value(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 
     /// Says that a file was opened for the caller, who gets it under a number of its own. We have it no longer when the caller
     /// goes on: a program that it wrote could not be executed, and the end of a pipe would not be seen. Refused with the
     /// caller's reason, such as `MFILE`; then it still waits for an answer.
-    pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: Heirs) -> Result<(), Errno> {
+    pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: DescriptorScope) -> Result<(), Errno> {
         let separately = only_death_interrupts();
         let flags = if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 };
         let number = self.add(notice, (&file, heirs), flags)?;
         drop(file);
         if separately {
-            self.answer(notice, Answer::Value(i64::from(number)));
+            self.answer(notice, NoticeReply::Value(i64::from(number)));
         }
         Ok(())
     }
 
     /// Puts a file into the caller, which still waits for an answer, and returns the number that it has there.
-    pub fn put(&self, notice: &Notice, file: &OwnedFd, heirs: Heirs) -> Result<i32, Errno> {
+    pub fn put(&self, notice: &Notice, file: &OwnedFd, heirs: DescriptorScope) -> Result<i32, Errno> {
         self.add(notice, (file, heirs), 0)
     }
 
-    fn add(&self, notice: &Notice, (file, heirs): (&OwnedFd, Heirs), flags: u32) -> Result<i32, Errno> {
+    fn add(&self, notice: &Notice, (file, heirs): (&OwnedFd, DescriptorScope), flags: u32) -> Result<i32, Errno> {
         let gift = libc::seccomp_notif_addfd {
             id: notice.id,
             flags,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: match heirs {
-                Heirs::Programs => 0,
-                Heirs::Nobody => libc::O_CLOEXEC.unsigned_abs(),
+                DescriptorScope::Programs => 0,
+                DescriptorScope::Nobody => libc::O_CLOEXEC.unsigned_abs(),
             },
         };
         // SAFETY: the structure is complete, and the kernel only reads it.
@@ -123,7 +123,7 @@ impl Listener {
 
     /// Lets a call fail.
     pub fn refuse(&self, notice: &Notice, errno: Errno) {
-        self.answer(notice, Answer::Error(errno));
+        self.answer(notice, NoticeReply::Error(errno));
     }
 
     /// Whether the caller still stands where it asked: what was read from it before is its own.
@@ -135,14 +135,14 @@ impl Listener {
         answer == 0
     }
 
-    fn answer(&self, notice: &Notice, answer: Answer) {
+    fn answer(&self, notice: &Notice, answer: NoticeReply) {
         let nothing = libc::seccomp_notif_resp { id: notice.id, val: 0, error: 0, flags: 0 };
         let answer = match answer {
-            Answer::GoOn => {
+            NoticeReply::GoOn => {
                 libc::seccomp_notif_resp { flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32, ..nothing }
             }
-            Answer::Value(value) => libc::seccomp_notif_resp { val: value, ..nothing },
-            Answer::Error(errno) => libc::seccomp_notif_resp { error: -errno.raw_os_error(), ..nothing },
+            NoticeReply::Value(value) => libc::seccomp_notif_resp { val: value, ..nothing },
+            NoticeReply::Error(errno) => libc::seccomp_notif_resp { error: -errno.raw_os_error(), ..nothing },
         };
         // A caller that was killed meanwhile needs no answer.
         // SAFETY: the structure is complete, and the kernel only reads it.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
-use windlass_sys::cgroup::{Controller, Hierarchies, Nest, NestName, Unusable, Version, remove_abandoned};
+use windlass_sys::cgroup::{Controller, Hierarchies, RuntimeCgroup, RuntimeCgroupName, Unusable, Version, remove_abandoned};
 use windlass_testkit::Scratch;
 
 const BOTH: [Controller; 2] = [Controller::Memory, Controller::Pids];
@@ -38,7 +38,7 @@ fn in_a_delegated_group_the_runtime_moves_aside_and_divides_it() {
         // This file system holds no attributes, and only one can tell that a group of root's was delegated.
         return;
     }
-    let (nest, refusals) = Nest::make(&hierarchies, NestName::new(7), &BOTH);
+    let (nest, refusals) = RuntimeCgroup::make(&hierarchies, RuntimeCgroupName::new(7), &BOTH);
     assert!(refusals.is_empty(), "{refusals:?}");
     let nest = nest.unwrap();
     assert_eq!(nest.version(Controller::Memory), Some(Version::V2));
@@ -67,7 +67,7 @@ fn what_a_leaf_of_version_2_counts_is_read_from_its_files() {
     let scratch = Scratch::new("cgroup-counts");
     let hierarchies = group(&scratch, &[]);
     fs::write(scratch.path().join("cpu.stat"), "usage_usec 0\n").unwrap();
-    let (nest, refusals) = Nest::make(&hierarchies, NestName::new(8), &Controller::ALL);
+    let (nest, refusals) = RuntimeCgroup::make(&hierarchies, RuntimeCgroupName::new(8), &Controller::ALL);
     assert!(refusals.is_empty(), "{refusals:?}");
     let leaf = nest.as_ref().unwrap().leaf(&Controller::ALL).unwrap();
     let [own] = folders(&scratch).try_into().unwrap();
@@ -95,7 +95,7 @@ fn a_group_that_holds_others_or_was_not_delegated_is_left_alone() {
         let scratch = Scratch::new("cgroup-shared");
         let hierarchies = group(&scratch, &processes);
         let before = text(scratch.path().join("cgroup.procs"));
-        let (nest, refusals) = Nest::make(&hierarchies, NestName::new(9), &BOTH);
+        let (nest, refusals) = RuntimeCgroup::make(&hierarchies, RuntimeCgroupName::new(9), &BOTH);
         assert!(nest.is_none());
         assert!(refusals.iter().all(|it| matches!(it.reason, Unusable::Shared { .. })), "{refusals:?}");
         assert_eq!(text(scratch.path().join("cgroup.procs")), before);
@@ -109,7 +109,7 @@ fn a_hierarchy_without_the_controllers_is_no_use() {
     let scratch = Scratch::new("cgroup-empty");
     let hierarchies = group(&scratch, &[]);
     fs::write(scratch.path().join("cgroup.controllers"), "hugetlb\n").unwrap();
-    let (nest, refusals) = Nest::make(&hierarchies, NestName::new(10), &Controller::ALL);
+    let (nest, refusals) = RuntimeCgroup::make(&hierarchies, RuntimeCgroupName::new(10), &Controller::ALL);
     assert!(nest.is_none());
     assert!(refusals.iter().all(|it| matches!(it.reason, Unusable::Absent)), "{refusals:?}");
 }
@@ -119,7 +119,7 @@ fn a_hierarchy_without_the_controllers_is_no_use() {
 fn nests_of_runtimes_that_are_gone_are_removed_and_no_others() {
     let scratch = Scratch::new("cgroup-abandoned");
     let hierarchies = group(&scratch, &[]);
-    let own = NestName::new(11).to_string();
+    let own = RuntimeCgroupName::new(11).to_string();
     let gone = ["windlass-1073741823-5-6", "windlass-1073741823-5-6-runtime"];
     let others = ["windlass-x-y-z", "windlass-1073741823-5-6-7", "somebody"];
     for name in gone.iter().chain(&others).copied().chain([own.as_str()]) {
@@ -135,7 +135,7 @@ fn nests_of_runtimes_that_are_gone_are_removed_and_no_others() {
 
 #[test]
 fn groups_of_this_machine_can_be_made_limited_and_removed_or_say_why_not() {
-    let (nest, refusals) = Nest::make(&Hierarchies::of_this_process(), NestName::new(12), &BOTH);
+    let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(12), &BOTH);
     for refusal in &refusals {
         assert!(!refusal.reason.to_string().is_empty());
     }
@@ -149,7 +149,7 @@ fn groups_of_this_machine_can_be_made_limited_and_removed_or_say_why_not() {
     assert_eq!((again.killed_for_memory(), again.forks_refused()), (0, 0));
     nest.take_back(again);
     nest.remove_empty();
-    let (second, _) = Nest::make(&Hierarchies::of_this_process(), NestName::new(12), &BOTH);
+    let (second, _) = RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(12), &BOTH);
     assert!(second.is_some(), "the name is free again");
 }
 
@@ -168,7 +168,7 @@ proptest! {
         Hierarchies::from_text(&noise, &mounts);
         Hierarchies::from_text(&groups, &noise);
         // A tree that is nowhere offers nothing, and nothing is made.
-        let (nest, refusals) = Nest::make(&Hierarchies::from_text(&noise, &noise), NestName::new(13), &BOTH);
+        let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::from_text(&noise, &noise), RuntimeCgroupName::new(13), &BOTH);
         prop_assert!(nest.is_none());
         prop_assert_eq!(refusals.len(), 2);
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use windlass_sys::evidence::{Doubt, InputKind, Reading, input_kind};
+use windlass_sys::evidence::{Doubt, InputKind, InputState, input_kind};
 use windlass_testkit::{Scratch, hang_deadline};
 
 /// A program and the point it is brought to.
@@ -163,8 +163,8 @@ fn settle(case: &Case, stage: &mut Stage) -> Verdict {
     let (mut row, mut doubts) = (0, None);
     while row < LOOKS_WHEN_WAITING {
         match stage.reading() {
-            Reading::Waiting { .. } => row += 1,
-            Reading::Probably { doubt, .. } => {
+            InputState::Waiting { .. } => row += 1,
+            InputState::Probably { doubt, .. } => {
                 row += 1;
                 doubts = Some(doubt);
             }
@@ -198,11 +198,11 @@ fn run_busy(case: &Case, stage: &mut Stage) -> Verdict {
     let mut doubts = None;
     for look in 0..LOOKS_WHEN_BUSY {
         match stage.reading() {
-            reading @ Reading::Waiting { .. } => {
+            reading @ InputState::Waiting { .. } => {
                 return Verdict::Wrong(format!("{reading:?} at look {look}"));
             }
-            Reading::Probably { doubt, .. } => doubts = Some(doubt),
-            Reading::Busy | Reading::Undecided { .. } | Reading::Unknown { .. } => {}
+            InputState::Probably { doubt, .. } => doubts = Some(doubt),
+            InputState::Busy | InputState::Undecided { .. } | InputState::Unknown { .. } => {}
         }
         stage.pause();
     }
@@ -215,12 +215,12 @@ fn run_guarded(case: &Case, stage: &mut Stage) -> Verdict {
         return never_came(case, stage);
     }
     match stage.reading() {
-        Reading::Unknown { .. } => Verdict::Right("unknown".to_owned()),
+        InputState::Unknown { .. } => Verdict::Right("unknown".to_owned()),
         other => Verdict::Wrong(format!("{other:?}")),
     }
 }
 
-fn missed(case: &Case, stage: &Stage, last: Reading) -> Verdict {
+fn missed(case: &Case, stage: &Stage, last: InputState) -> Verdict {
     let there = if stage.text().contains(case.marker) { "after" } else { "without" };
     Verdict::Missed(format!("{last:?} {there} {:?}, at {}", case.marker, end_of(stage)))
 }

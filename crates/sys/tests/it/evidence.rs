@@ -5,7 +5,7 @@ use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use windlass_sys::evidence::{Doubt, InputKind, Reading, Watch, input_kind, listening};
+use windlass_sys::evidence::{Doubt, InputKind, InputState, Watch, input_kind, listening};
 use windlass_sys::signal::Signal;
 use windlass_testkit::{Scratch, hang_deadline};
 
@@ -63,7 +63,7 @@ fn stays_probable(stage: &mut Stage, what: &str, expected: Doubt) {
     for _ in 0..LOOKS {
         let reading = stage.reading();
         assert!(
-            matches!(reading, Reading::Probably { doubt, .. } if doubt == expected),
+            matches!(reading, InputState::Probably { doubt, .. } if doubt == expected),
             "{what}: {reading:?}"
         );
     }
@@ -72,7 +72,7 @@ fn stays_probable(stage: &mut Stage, what: &str, expected: Doubt) {
 fn stays_busy(stage: &mut Stage, what: &str) {
     stage.wait_for("ready");
     for _ in 0..LOOKS {
-        assert_eq!(stage.reading(), Reading::Busy, "{what}");
+        assert_eq!(stage.reading(), InputState::Busy, "{what}");
         std::thread::yield_now();
     }
 }
@@ -97,8 +97,8 @@ fn doubt_of(program: &Path, name: &str, shell: &str) -> Option<Doubt> {
     let deadline = hang_deadline();
     loop {
         match stage.reading() {
-            Reading::Waiting { .. } => return None,
-            Reading::Probably { doubt, .. } => return Some(doubt),
+            InputState::Waiting { .. } => return None,
+            InputState::Probably { doubt, .. } => return Some(doubt),
             reading => assert!(Instant::now() < deadline, "{name}: {reading:?}"),
         }
         stage.pause();
@@ -155,8 +155,8 @@ fn threads_and_children_that_start_during_a_look_are_seen() {
             // Without a pause, so that looks fall between any two system calls of the program.
             loop {
                 match stage.reading() {
-                    Reading::Probably { .. } | Reading::Undecided { .. } => break,
-                    Reading::Waiting { .. } => panic!("{name}, round {round}: said to wait"),
+                    InputState::Probably { .. } | InputState::Undecided { .. } => break,
+                    InputState::Waiting { .. } => panic!("{name}, round {round}: said to wait"),
                     reading => assert!(Instant::now() < deadline, "{name}: {reading:?}"),
                 }
             }
@@ -358,7 +358,7 @@ fn input_that_nobody_took_is_not_waited_for() {
     stage.wait_for("ready");
     stage.send(b"typed ahead\n");
     for _ in 0..LOOKS {
-        assert_eq!(stage.reading(), Reading::Busy);
+        assert_eq!(stage.reading(), InputState::Busy);
     }
 }
 
@@ -397,11 +397,11 @@ fn a_stopped_reader_does_not_wait_until_it_is_continued() {
         stage.wait_until_waiting();
         stage.process().signal(Signal::STOP).unwrap();
         let deadline = hang_deadline();
-        while stage.reading() != Reading::Busy {
+        while stage.reading() != InputState::Busy {
             assert!(Instant::now() < deadline, "the signal has stopped it");
         }
         for _ in 0..LOOKS {
-            assert_eq!(stage.reading(), Reading::Busy, "{name}");
+            assert_eq!(stage.reading(), InputState::Busy, "{name}");
         }
         stage.process().signal(Signal::CONT).unwrap();
         if TIMED_WAYS.contains(name) {
@@ -473,7 +473,7 @@ fn looking_does_not_change_how_a_terminal_ends() {
         assert_eq!(stage.text(), "last words\r\n", "round {round}");
         for _ in 0..3 {
             assert_eq!(rustix::io::read(stage.output(), &mut [0; 16]), Err(Errno::IO), "round {round}");
-            assert_eq!(stage.reading(), Reading::Busy);
+            assert_eq!(stage.reading(), InputState::Busy);
         }
     }
 }
@@ -548,12 +548,12 @@ fn who_cannot_be_inspected_is_unknown() {
         [Stage::on_terminal(&way(&program, "undumpable")), Stage::on_pipes(&way(&program, "undumpable"))]
     {
         stage.wait_for("ready");
-        let unknown = Reading::Unknown { pid: stage.pid() };
+        let unknown = InputState::Unknown { pid: stage.pid() };
         assert_eq!(without_rights(|| stage.reading()), unknown);
         // Unread input is proof enough without a look at anybody.
         stage.process().signal(Signal::STOP).unwrap();
         stage.send(b"x\n");
-        assert_eq!(without_rights(|| stage.reading()), Reading::Busy);
+        assert_eq!(without_rights(|| stage.reading()), InputState::Busy);
     }
 }
 
@@ -575,9 +575,9 @@ fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 fn a_terminal_nobody_lives_on_has_no_reader() {
     let pty = windlass_sys::pty::open(windlass_sys::pty::Size::default()).unwrap();
     let me = windlass_sys::process::Pid::of_this_process();
-    assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), Reading::Busy);
+    assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), InputState::Busy);
     drop(pty.slave);
-    assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), Reading::Busy);
+    assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), InputState::Busy);
 }
 
 /// What this thread has used: other programs on the machine do not count.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
-use windlass_sys::evidence::{Reading, Watch};
-use windlass_sys::mark::{Brand, Fate, Mark};
+use windlass_sys::evidence::{InputState, Watch};
+use windlass_sys::mark::{RuntimeTag, Fate, Mark};
 use windlass_sys::process::{Pid, Process, reap_orphan};
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::{Kinship, Launch, Stdio, launch};
@@ -60,7 +60,7 @@ pub(crate) struct Stage {
     process: Process,
     input: Option<OwnedFd>,
     output: OwnedFd,
-    brand: Brand,
+    brand: RuntimeTag,
     mark: Mark,
     /// Everything it printed that was read.
     printed: Vec<u8>,
@@ -85,7 +85,7 @@ impl Stage {
         Self::new(process, Some(input.ours), output.ours, (brand, mark))
     }
 
-    fn new(process: Process, input: Option<OwnedFd>, output: OwnedFd, (brand, mark): (Brand, Mark)) -> Self {
+    fn new(process: Process, input: Option<OwnedFd>, output: OwnedFd, (brand, mark): (RuntimeTag, Mark)) -> Self {
         let (printed, watch) = (Vec::new(), Mutex::new(Watch::default()));
         Self { process, input, output, brand, mark, printed, watch }
     }
@@ -104,7 +104,7 @@ impl Stage {
     }
 
     /// One look.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> InputState {
         let mut watch = self.watch.lock().unwrap();
         watch.note_output(self.printed.len() as u64);
         match &self.input {
@@ -114,7 +114,7 @@ impl Stage {
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(self.reading(), Reading::Waiting { .. })
+        matches!(self.reading(), InputState::Waiting { .. })
     }
 
     /// Looks, and reads what was printed, until somebody waits; says who.
@@ -122,11 +122,11 @@ impl Stage {
         self.try_until_waiting().unwrap_or_else(|last| panic!("nobody waits: {last:?}\n{}", self.text()))
     }
 
-    pub(crate) fn try_until_waiting(&mut self) -> Result<Pid, Reading> {
+    pub(crate) fn try_until_waiting(&mut self) -> Result<Pid, InputState> {
         let deadline = hang_deadline();
         loop {
             match self.reading() {
-                Reading::Waiting { pid } | Reading::Probably { pid, .. } => return Ok(pid),
+                InputState::Waiting { pid } | InputState::Probably { pid, .. } => return Ok(pid),
                 last if Instant::now() > deadline => return Err(last),
                 // timer: a thread that blocks tells nobody, so all one can do is look again.
                 last => {
@@ -229,10 +229,10 @@ impl Drop for Stage {
     }
 }
 
-fn start(play: &Play, stdio: Stdio<'_>) -> (Process, Brand, Mark) {
+fn start(play: &Play, stdio: Stdio<'_>) -> (Process, RuntimeTag, Mark) {
     static ADOPTION: OnceLock<tree::Adoption> = OnceLock::new();
     ADOPTION.get_or_init(tree::adopt_orphans);
-    let brand = Brand::forge();
+    let brand = RuntimeTag::forge();
     let mark = brand.mark(1, Fate::WithRuntime);
     let program = find(&play.words[0]);
     let directory = text(play.directory.as_os_str());

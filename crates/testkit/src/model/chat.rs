@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::http::Event;
-use super::reply::{Answer, Call, Ending, Input, Said};
+use super::http::ScriptedEvent;
+use super::reply::{ScriptedReply, Call, ReplyEnd, Input, Said};
 use super::{MODEL, halves};
 
 /// The events of an answer; the number makes its identifiers unique within a conversation.
-pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
+pub(super) fn events(answer: &ScriptedReply, number: usize) -> Vec<ScriptedEvent> {
     let chunk = |choices: Value| {
         json!({
             "id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk", "created": 0, "model": MODEL,
@@ -19,9 +19,9 @@ pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
     let deltas = deltas(answer, number).into_iter();
     let mut chunks: Vec<Value> = deltas.map(|delta| choice(delta, Value::Null)).collect();
     match &answer.ending {
-        Ending::Completed => chunks.push(choice(json!({}), json!(finish(answer)))),
-        Ending::Incomplete { reason } => chunks.push(choice(json!({}), json!(reason))),
-        Ending::Failed { code, message } => {
+        ReplyEnd::Completed => chunks.push(choice(json!({}), json!(finish(answer)))),
+        ReplyEnd::Incomplete { reason } => chunks.push(choice(json!({}), json!(reason))),
+        ReplyEnd::Failed { code, message } => {
             chunks.push(json!({ "error": { "code": code, "message": message, "type": "scripted" } }));
         }
     }
@@ -29,14 +29,14 @@ pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
     usage["usage"] = usage_of(answer);
     chunks.push(usage);
     let data = chunks.iter().map(Value::to_string).chain(["[DONE]".to_owned()]);
-    data.map(|data| Event { kind: None, data }).collect()
+    data.map(|data| ScriptedEvent { kind: None, data }).collect()
 }
 
-fn finish(answer: &Answer) -> &'static str {
+fn finish(answer: &ScriptedReply) -> &'static str {
     if answer.said.iter().any(|said| matches!(said, Said::Call(_))) { "tool_calls" } else { "stop" }
 }
 
-fn usage_of(answer: &Answer) -> Value {
+fn usage_of(answer: &ScriptedReply) -> Value {
     let usage = answer.usage;
     json!({
         "prompt_tokens": usage.input, "prompt_tokens_details": { "cached_tokens": usage.cached },
@@ -45,7 +45,7 @@ fn usage_of(answer: &Answer) -> Value {
     })
 }
 
-fn deltas(answer: &Answer, number: usize) -> Vec<Value> {
+fn deltas(answer: &ScriptedReply, number: usize) -> Vec<Value> {
     let mut deltas = vec![json!({ "role": "assistant", "content": null })];
     let mut calls = 0;
     for said in &answer.said {

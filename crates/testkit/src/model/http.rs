@@ -25,20 +25,20 @@ const LONGEST_BODY: u64 = 32 * 1024 * 1024;
 /// The server; dropping it closes every connection and waits for its threads.
 pub(super) struct Server {
     address: SocketAddr,
-    door: Arc<Door>,
+    door: Arc<AcceptorShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 /// What the acceptor and the server's owner share.
 #[derive(Default)]
-struct Door {
+struct AcceptorShared {
     stopping: AtomicBool,
     entered: AtomicUsize,
 }
 
 /// A request.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ReceivedRequest {
     pub(super) method: String,
     /// Without the query.
     pub(super) path: String,
@@ -67,14 +67,14 @@ pub(super) struct Stream {
     pub(super) pace: Pace,
     /// Before which piece to wait, and for what.
     pub(super) stall: Option<(usize, Gate)>,
-    pub(super) ending: Ending,
+    pub(super) ending: StreamEnd,
     /// Called when the agent leaves before all was told.
     pub(super) departed: Box<dyn FnOnce() + Send>,
 }
 
 /// How a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum StreamEnd {
     Proper,
     /// The connection goes away in the middle.
     Broken,
@@ -90,19 +90,19 @@ enum After {
 }
 
 /// An event of a stream.
-pub(super) struct Event {
+pub(super) struct ScriptedEvent {
     pub(super) kind: Option<String>,
     pub(super) data: String,
 }
 
-type Handler = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
+type Handler = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
 impl Server {
     /// Listens on a free port of loopback.
-    pub(super) fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) fn start(handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener knows its address");
-        let door = Arc::new(Door::default());
+        let door = Arc::new(AcceptorShared::default());
         let own = Arc::clone(&door);
         let acceptor =
             thread::spawn(move || accept_until_stopped(&listener, &own, &(Arc::new(handler) as Handler)));
@@ -130,7 +130,7 @@ impl Drop for Server {
     }
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// A header, by its name in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
@@ -167,7 +167,7 @@ struct Served {
     thread: JoinHandle<()>,
 }
 
-fn accept_until_stopped(listener: &TcpListener, door: &Door, handler: &Handler) {
+fn accept_until_stopped(listener: &TcpListener, door: &AcceptorShared, handler: &Handler) {
     let mut served: Vec<Served> = Vec::new();
     for stream in listener.incoming().flatten() {
         if door.stopping.load(Ordering::SeqCst) {
@@ -218,7 +218,7 @@ fn serve_one(stream: &TcpStream, reader: &mut BufReader<&TcpStream>, handler: &H
     write_reply(stream, reply, after)
 }
 
-fn read_request(mut stream: &TcpStream, reader: &mut impl BufRead) -> io::Result<Asked> {
+fn read_request(mut stream: &TcpStream, reader: &mut impl BufRead) -> io::Result<ReceivedRequest> {
     let mut head = (&mut *reader).take(LONGEST_HEAD);
     let first = read_line(&mut head)?;
     let mut words = first.split(' ').map(str::to_owned);
@@ -233,7 +233,7 @@ fn read_request(mut stream: &TcpStream, reader: &mut impl BufRead) -> io::Result
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
     let body = read_body(reader, &headers)?;
-    Ok(Asked { method, path: path_of(&target), headers, body, arrived: Instant::now() })
+    Ok(ReceivedRequest { method, path: path_of(&target), headers, body, arrived: Instant::now() })
 }
 
 /// The path alone; a request to a proxy names the whole address.
@@ -330,7 +330,7 @@ fn write_events(mut stream: &TcpStream, events: Stream, after: After) -> io::Res
     }
     told?;
     // Without the empty chunk the stream is seen to be cut off.
-    if events.ending == Ending::Broken {
+    if events.ending == StreamEnd::Broken {
         return Ok(After::Closed);
     }
     stream.write_all(b"0\r\n\r\n")?;
@@ -370,7 +370,7 @@ fn phrase(status: u16) -> &'static str {
     if status == 200 { "OK" } else { "Refused" }
 }
 
-impl Event {
+impl ScriptedEvent {
     /// As it is sent.
     pub(super) fn lines(&self) -> String {
         let kind = self.kind.as_ref().map(|kind| format!("event: {kind}\n")).unwrap_or_default();

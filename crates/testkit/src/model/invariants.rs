@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::request::{Dialect, Request};
+use super::request::{RequestDialect, Request};
 
 /// The rules: a conversation only grows, byte for byte; every call has exactly one answer, behind it; and no call is
 /// answered in two ways, which would mean that it was carried out twice.
@@ -65,7 +65,7 @@ impl Invariants {
 }
 
 /// A call, or an answer to one.
-enum Step {
+enum CallStep {
     Called(String),
     Answered(String, String),
 }
@@ -75,12 +75,12 @@ fn pairs(request: &Request, number: usize) -> Vec<String> {
     let mut faults = Vec::new();
     for step in steps(request) {
         match step {
-            Step::Called(id) => {
+            CallStep::Called(id) => {
                 if open.insert(id.clone(), 0).is_some() {
                     faults.push(format!("request {number} holds the call {id} twice"));
                 }
             }
-            Step::Answered(id, _) => match open.get_mut(&id) {
+            CallStep::Answered(id, _) => match open.get_mut(&id) {
                 Some(answers) => *answers += 1,
                 None => {
                     faults.push(format!("request {number} answers {id} before it is called, or it never is"));
@@ -97,7 +97,7 @@ fn repeated(requests: &[Request]) -> Vec<String> {
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     let mut faults = Vec::new();
     for step in requests.iter().flat_map(steps) {
-        if let Step::Answered(id, answer) = step {
+        if let CallStep::Answered(id, answer) = step {
             let first = known.entry(id.clone()).or_insert_with(|| answer.clone());
             if *first != answer {
                 faults.push(format!(
@@ -110,30 +110,30 @@ fn repeated(requests: &[Request]) -> Vec<String> {
     faults
 }
 
-fn steps(request: &Request) -> Vec<Step> {
+fn steps(request: &Request) -> Vec<CallStep> {
     let items = request.said();
     let items = items.iter().filter_map(|item| serde_json::from_str::<Value>(item).ok());
     match request.dialect() {
-        Dialect::Responses => items.filter_map(|item| step(&item)).collect(),
-        Dialect::Chat => items.flat_map(|message| message_steps(&message)).collect(),
+        RequestDialect::Responses => items.filter_map(|item| step(&item)).collect(),
+        RequestDialect::Chat => items.flat_map(|message| message_steps(&message)).collect(),
     }
 }
 
-fn step(item: &Value) -> Option<Step> {
+fn step(item: &Value) -> Option<CallStep> {
     let id = item["call_id"].as_str()?.to_owned();
     match item["type"].as_str()? {
-        "function_call" | "custom_tool_call" => Some(Step::Called(id)),
+        "function_call" | "custom_tool_call" => Some(CallStep::Called(id)),
         "function_call_output" | "custom_tool_call_output" => {
-            Some(Step::Answered(id, item["output"].to_string()))
+            Some(CallStep::Answered(id, item["output"].to_string()))
         }
         _ => None,
     }
 }
 
-fn message_steps(message: &Value) -> Vec<Step> {
+fn message_steps(message: &Value) -> Vec<CallStep> {
     if let Some(id) = message["tool_call_id"].as_str() {
-        return vec![Step::Answered(id.to_owned(), message["content"].to_string())];
+        return vec![CallStep::Answered(id.to_owned(), message["content"].to_string())];
     }
     let calls = super::request::list(&message["tool_calls"]).iter();
-    calls.filter_map(|call| call["id"].as_str()).map(|id| Step::Called(id.to_owned())).collect()
+    calls.filter_map(|call| call["id"].as_str()).map(|id| CallStep::Called(id.to_owned())).collect()
 }

@@ -17,7 +17,7 @@ pub struct Reply {
 
 #[derive(Clone, Debug)]
 pub(super) enum Matter {
-    Answer(Answer),
+    Answer(ScriptedReply),
     /// No answer, but a status.
     Refusal {
         status: u16,
@@ -31,10 +31,10 @@ pub(super) enum Matter {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ScriptedReply {
     pub(super) said: Vec<Said>,
     pub(super) usage: Usage,
-    pub(super) ending: Ending,
+    pub(super) ending: ReplyEnd,
 }
 
 /// Something that the model says.
@@ -49,7 +49,7 @@ pub(super) enum Said {
 
 /// How an answer ends.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Ending {
+pub(super) enum ReplyEnd {
     #[default]
     Completed,
     Failed {
@@ -172,7 +172,7 @@ impl Reply {
 
     /// Nothing at all, but said properly.
     pub fn silence() -> Self {
-        Self::from(Matter::Answer(Answer::default()))
+        Self::from(Matter::Answer(ScriptedReply::default()))
     }
 
     /// An item of the Responses dialect, as it is.
@@ -235,14 +235,14 @@ impl Reply {
     /// What was said is told, and then the answer fails.
     #[must_use]
     pub fn failing(self, code: &str, message: &str) -> Self {
-        let ending = Ending::Failed { code: code.to_owned(), message: message.to_owned() };
+        let ending = ReplyEnd::Failed { code: code.to_owned(), message: message.to_owned() };
         self.answer(|answer| answer.ending = ending)
     }
 
     /// What was said is told, but is not all: `response.incomplete`, or another reason to finish.
     #[must_use]
     pub fn incomplete(self, reason: &str) -> Self {
-        let ending = Ending::Incomplete { reason: reason.to_owned() };
+        let ending = ReplyEnd::Incomplete { reason: reason.to_owned() };
         self.answer(|answer| answer.ending = ending)
     }
 
@@ -298,10 +298,10 @@ impl Reply {
     }
 
     fn of(said: Said) -> Self {
-        Self::from(Matter::Answer(Answer { said: vec![said], ..Answer::default() }))
+        Self::from(Matter::Answer(ScriptedReply { said: vec![said], ..ScriptedReply::default() }))
     }
 
-    fn answer(mut self, change: impl FnOnce(&mut Answer)) -> Self {
+    fn answer(mut self, change: impl FnOnce(&mut ScriptedReply)) -> Self {
         if let Matter::Answer(answer) = &mut self.matter {
             change(answer);
         }

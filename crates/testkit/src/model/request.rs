@@ -7,11 +7,11 @@ use std::time::Instant;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::http::Asked;
+use super::http::ReceivedRequest;
 
 /// How a request is worded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum RequestDialect {
     /// `POST /v1/responses`.
     Responses,
     /// `POST /v1/chat/completions`.
@@ -21,7 +21,7 @@ pub enum Dialect {
 /// A request of the conversation.
 #[derive(Clone, Debug)]
 pub struct Request {
-    dialect: Dialect,
+    dialect: RequestDialect,
     body: Value,
     text: Arc<str>,
     headers: Vec<(String, String)>,
@@ -36,7 +36,7 @@ pub struct ToolName {
 }
 
 impl Request {
-    pub(super) fn read(dialect: Dialect, asked: &Asked) -> serde_json::Result<Self> {
+    pub(super) fn read(dialect: RequestDialect, asked: &ReceivedRequest) -> serde_json::Result<Self> {
         Ok(Self {
             dialect,
             body: serde_json::from_slice(&asked.body)?,
@@ -47,7 +47,7 @@ impl Request {
     }
 
     /// How it is worded.
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> RequestDialect {
         self.dialect
     }
 
@@ -79,8 +79,8 @@ impl Request {
     /// Everything said so far, item by item or message by message, each byte for byte.
     pub fn said(&self) -> Vec<String> {
         let field = match self.dialect {
-            Dialect::Responses => "input",
-            Dialect::Chat => "messages",
+            RequestDialect::Responses => "input",
+            RequestDialect::Chat => "messages",
         };
         let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&self.text).unwrap_or_default();
         let list = fields.get(field).map_or("[]", |list| list.get());
@@ -91,8 +91,8 @@ impl Request {
     /// What the user said, and what the agent told in the user's name, oldest first.
     pub fn user_texts(&self) -> Vec<String> {
         let messages = match self.dialect {
-            Dialect::Responses => list(&self.body["input"]),
-            Dialect::Chat => list(&self.body["messages"]),
+            RequestDialect::Responses => list(&self.body["input"]),
+            RequestDialect::Chat => list(&self.body["messages"]),
         };
         messages.iter().filter(|item| item["role"] == "user").map(|item| text(&item["content"])).collect()
     }
@@ -112,8 +112,8 @@ impl Request {
     pub fn tools(&self) -> Vec<ToolName> {
         let offers = list(&self.body["tools"]);
         match self.dialect {
-            Dialect::Responses => offers.iter().flat_map(offered_in_responses).collect(),
-            Dialect::Chat => offers.iter().filter_map(|offer| named(&offer["function"])).collect(),
+            RequestDialect::Responses => offers.iter().flat_map(offered_in_responses).collect(),
+            RequestDialect::Chat => offers.iter().filter_map(|offer| named(&offer["function"])).collect(),
         }
     }
 
@@ -132,7 +132,7 @@ impl Request {
     /// What the calls so far returned, as text, oldest first.
     pub fn results(&self) -> Vec<String> {
         match self.dialect {
-            Dialect::Responses => {
+            RequestDialect::Responses => {
                 let items = list(&self.body["input"]).iter();
                 let is_result = |item: &&Value| {
                     ["function_call_output", "custom_tool_call_output"]
@@ -142,7 +142,7 @@ impl Request {
                 let results = items.filter(is_result);
                 results.map(|item| text(&item["output"])).collect()
             }
-            Dialect::Chat => {
+            RequestDialect::Chat => {
                 let messages = list(&self.body["messages"]).iter();
                 let results = messages.filter(|message| message["role"] == "tool");
                 results.map(|message| text(&message["content"])).collect()

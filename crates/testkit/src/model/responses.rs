@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::http::Event;
-use super::reply::{Answer, Call, Ending, Input, Said, Usage};
+use super::http::ScriptedEvent;
+use super::reply::{ScriptedReply, Call, ReplyEnd, Input, Said, Usage};
 use super::{MODEL, halves};
 
 /// The events of an answer; the number makes its identifiers unique within a conversation.
-pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
+pub(super) fn events(answer: &ScriptedReply, number: usize) -> Vec<ScriptedEvent> {
     let id = format!("resp_{number}");
     let mut told = vec![("response.created", json!({ "response": response(&id, "in_progress") }))];
     for (index, said) in answer.said.iter().enumerate() {
@@ -18,31 +18,31 @@ pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
     numbered.map(|(sequence, (kind, data))| event(kind, data, sequence)).collect()
 }
 
-type Told = (&'static str, Value);
+type SentEvent = (&'static str, Value);
 
-fn event(kind: &str, mut data: Value, sequence: usize) -> Event {
+fn event(kind: &str, mut data: Value, sequence: usize) -> ScriptedEvent {
     data["type"] = json!(kind);
     data["sequence_number"] = json!(sequence);
-    Event { kind: Some(kind.to_owned()), data: data.to_string() }
+    ScriptedEvent { kind: Some(kind.to_owned()), data: data.to_string() }
 }
 
 fn response(id: &str, status: &str) -> Value {
     json!({ "id": id, "object": "response", "status": status, "model": MODEL, "output": [] })
 }
 
-fn ending(answer: &Answer, id: &str) -> Told {
+fn ending(answer: &ScriptedReply, id: &str) -> SentEvent {
     match &answer.ending {
-        Ending::Completed => {
+        ReplyEnd::Completed => {
             let mut response = response(id, "completed");
             response["usage"] = usage(answer.usage);
             ("response.completed", json!({ "response": response }))
         }
-        Ending::Failed { code, message } => {
+        ReplyEnd::Failed { code, message } => {
             let mut response = response(id, "failed");
             response["error"] = json!({ "code": code, "message": message });
             ("response.failed", json!({ "response": response }))
         }
-        Ending::Incomplete { reason } => {
+        ReplyEnd::Incomplete { reason } => {
             let mut response = response(id, "incomplete");
             response["incomplete_details"] = json!({ "reason": reason });
             ("response.incomplete", json!({ "response": response }))
@@ -58,7 +58,7 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-fn item(said: &Said, place: (usize, usize)) -> Vec<Told> {
+fn item(said: &Said, place: (usize, usize)) -> Vec<SentEvent> {
     match said {
         Said::Text(text) => message(text, place),
         Said::Thought(text) => reasoning(text, place),
@@ -69,7 +69,7 @@ fn item(said: &Said, place: (usize, usize)) -> Vec<Told> {
     }
 }
 
-fn message(text: &str, (number, index): (usize, usize)) -> Vec<Told> {
+fn message(text: &str, (number, index): (usize, usize)) -> Vec<SentEvent> {
     let id = format!("msg_{number}_{index}");
     let item = |status: &str, content: Value| json!({ "type": "message", "id": id, "role": "assistant", "status": status, "content": content });
     let delta =
@@ -84,7 +84,7 @@ fn message(text: &str, (number, index): (usize, usize)) -> Vec<Told> {
     ]
 }
 
-fn reasoning(text: &str, (number, index): (usize, usize)) -> Vec<Told> {
+fn reasoning(text: &str, (number, index): (usize, usize)) -> Vec<SentEvent> {
     let id = format!("rs_{number}_{index}");
     let item = |summary: Value| json!({ "type": "reasoning", "id": id, "summary": summary, "encrypted_content": format!("sealed {id}") });
     let delta =
@@ -98,7 +98,7 @@ fn reasoning(text: &str, (number, index): (usize, usize)) -> Vec<Told> {
     ]
 }
 
-fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<Told> {
+fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<SentEvent> {
     let id = format!("fc_{number}_{index}");
     let (kind, member, pieces, input) = match &call.input {
         Input::Arguments(text) => {
@@ -126,10 +126,10 @@ fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<Told> {
     ]
 }
 
-fn added(index: usize, item: &Value) -> Told {
+fn added(index: usize, item: &Value) -> SentEvent {
     ("response.output_item.added", json!({ "output_index": index, "item": item }))
 }
 
-fn done(index: usize, item: &Value) -> Told {
+fn done(index: usize, item: &Value) -> SentEvent {
     ("response.output_item.done", json!({ "output_index": index, "item": item }))
 }

@@ -7,7 +7,7 @@ use super::reply::Reply;
 use super::request::Request;
 
 /// What the model says to one request.
-pub type Turn = Box<dyn FnOnce(&Request) -> Reply + Send>;
+pub type ModelTurn = Box<dyn FnOnce(&Request) -> Reply + Send>;
 
 type Function = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 
@@ -15,7 +15,7 @@ type Function = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 pub struct Role {
     name: String,
     knows: Box<dyn Fn(&Request) -> bool + Send>,
-    turns: std::vec::IntoIter<Turn>,
+    turns: std::vec::IntoIter<ModelTurn>,
 }
 
 /// The script.
@@ -25,35 +25,35 @@ pub(super) enum Script {
 }
 
 /// A turn that does not look at the request.
-pub fn always(reply: Reply) -> Turn {
+pub fn always(reply: Reply) -> ModelTurn {
     Box::new(move |_| reply)
 }
 
 /// A turn that does.
-pub fn turn(reply: impl FnOnce(&Request) -> Reply + Send + 'static) -> Turn {
+pub fn turn(reply: impl FnOnce(&Request) -> Reply + Send + 'static) -> ModelTurn {
     Box::new(reply)
 }
 
 /// The role of the agent whose user said this, or something that holds it. A sub-agent's task is what its user said.
-pub fn role(asked: &str, turns: Vec<Turn>) -> Role {
+pub fn role(asked: &str, turns: Vec<ModelTurn>) -> Role {
     let about = asked.to_owned();
     Role::knowing(asked, move |request| request.is_asked(&about), turns)
 }
 
 impl Role {
     /// The role whose requests this function knows.
-    pub fn knowing(name: &str, knows: impl Fn(&Request) -> bool + Send + 'static, turns: Vec<Turn>) -> Self {
+    pub fn knowing(name: &str, knows: impl Fn(&Request) -> bool + Send + 'static, turns: Vec<ModelTurn>) -> Self {
         Self { name: name.to_owned(), knows: Box::new(knows), turns: turns.into_iter() }
     }
 }
 
 impl Script {
-    pub(super) fn turns(turns: Vec<Turn>) -> Self {
+    pub(super) fn turns(turns: Vec<ModelTurn>) -> Self {
         Self::Roles(vec![Role::knowing("the only one", |_| true, turns)])
     }
 
     /// The turn that answers this request.
-    pub(super) fn next(&mut self, request: &Request) -> Option<Turn> {
+    pub(super) fn next(&mut self, request: &Request) -> Option<ModelTurn> {
         match self {
             Self::Roles(roles) => roles.iter_mut().find(|role| (role.knows)(request))?.turns.next(),
             Self::Function(function) => {
@@ -72,7 +72,7 @@ impl Script {
 }
 
 /// Plays a turn. A failed assertion in it is the test's to see, not this thread's to die of.
-pub(super) fn played(turn: Turn, request: &Request) -> Result<Reply, String> {
+pub(super) fn played(turn: ModelTurn, request: &Request) -> Result<Reply, String> {
     panic::catch_unwind(AssertUnwindSafe(|| turn(request))).map_err(|panic| said(panic.as_ref()).to_owned())
 }
 

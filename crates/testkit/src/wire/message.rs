@@ -10,7 +10,7 @@ pub struct RequestId(pub i64);
 
 /// An error of the server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ServerError {
     /// The number of its kind.
     pub code: i64,
     /// What is wrong.
@@ -25,7 +25,7 @@ pub enum Message {
         /// The request, if it was asked with a number.
         id: Option<RequestId>,
         /// What it came to.
-        result: Result<Value, Refusal>,
+        result: Result<Value, ServerError>,
     },
     /// Said without being asked.
     Notice {
@@ -43,7 +43,7 @@ impl Message {
         }
         let id = value["id"].as_i64().map(RequestId);
         let result = match value.get_mut("error") {
-            Some(error) => Err(Refusal {
+            Some(error) => Err(ServerError {
                 code: error["code"].as_i64().unwrap_or_default(),
                 message: error["message"].as_str().unwrap_or_default().to_owned(),
             }),
@@ -69,10 +69,10 @@ impl Message {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.code, self.message)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ServerError {}

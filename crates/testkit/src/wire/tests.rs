@@ -21,7 +21,7 @@ fn an_answer_is_found_behind_other_messages_and_those_are_kept_in_order() {
 #[test]
 fn a_refusal_is_an_answer() {
     let mut wire = server(r#"read -r line; echo '{"error":{"code":-32600,"message":"no"},"id":1}'"#);
-    let refusal = Refusal { code: -32600, message: "no".to_owned() };
+    let refusal = ServerError { code: -32600, message: "no".to_owned() };
     assert_eq!(wire.request("hello", &json!({})).unwrap(), Err(refusal));
 }
 

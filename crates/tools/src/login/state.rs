@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 
 use crate::environment::EnvironmentPolicy;
-use crate::shell::Dialect;
+use crate::shell::ShellDialect;
 
 /// A longer script would make every command slower to start.
 const MOST_BYTES: usize = 64 * 1024;
@@ -76,11 +76,11 @@ pub(crate) struct ShellState {
 /// What a shell said about itself.
 #[derive(Debug, Default)]
 struct Account<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<StateEntry<'a>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Entry<'a> {
+struct StateEntry<'a> {
     kind: &'a str,
     name: &'a str,
     value: &'a str,
@@ -106,9 +106,9 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    pub(super) fn of(dialect: Dialect) -> Self {
+    pub(super) fn of(dialect: ShellDialect) -> Self {
         match dialect {
-            Dialect::Bash => Self {
+            ShellDialect::Bash => Self {
                 names: format!(
                     "windlass_known=({}); windlass_known=\" ${{windlass_known[*]}} \"",
                     bash_names()
@@ -118,14 +118,14 @@ impl Questions {
                 variables: BASH_VARIABLES.replace("NAMES", &bash_names()),
                 environment: BASH_ENVIRONMENT,
             },
-            Dialect::Zsh => Self {
+            ShellDialect::Zsh => Self {
                 names: "windlass_known=(${(k)parameters})".to_owned(),
                 handover: "windlass_known=(${(j: :)${(@qq)windlass_known}})",
                 state: ZSH,
                 variables: ZSH_VARIABLES.to_owned(),
                 environment: ZSH_ENVIRONMENT,
             },
-            Dialect::Posix => Self {
+            ShellDialect::Posix => Self {
                 names: ":".to_owned(),
                 handover: ":",
                 state: ":",
@@ -179,7 +179,7 @@ for windlass_it in ${(0)"$(</proc/self/environ)"}; do case ${windlass_it%%=*} in
 
 /// The difference between a shell that has logged in and one that has not, and a remark if it is not all restored.
 pub(super) fn difference(
-    dialect: Dialect,
+    dialect: ShellDialect,
     (before, after): (&[u8], &[u8]),
     policy: &EnvironmentPolicy,
 ) -> (ShellState, Option<String>) {
@@ -237,12 +237,12 @@ impl<'a> Account<'a> {
         while let (Some(kind), Some(name), Some(value), Some(text)) =
             (fields.next(), fields.next(), fields.next(), fields.next())
         {
-            entries.push(Entry { kind, name, value, text: text.trim_end_matches('\n') });
+            entries.push(StateEntry { kind, name, value, text: text.trim_end_matches('\n') });
         }
         Self { entries }
     }
 
-    fn of(&self, kind: &'static str) -> impl Iterator<Item = &Entry<'a>> {
+    fn of(&self, kind: &'static str) -> impl Iterator<Item = &StateEntry<'a>> {
         self.entries.iter().filter(move |entry| entry.kind == kind)
     }
 }
@@ -256,7 +256,7 @@ fn lines<'a>(before: &Account<'a>, after: &Account<'a>, kind: &'static str) -> V
 }
 
 /// Commands that set the options which the login changed.
-fn options(dialect: Dialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
+fn options(dialect: ShellDialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
     let all = |account: &Account<'_>| -> Vec<(String, String)> {
         account.of("options").flat_map(|entry| switches(dialect, entry)).collect()
     };
@@ -272,13 +272,13 @@ fn options(dialect: Dialect, before: &Account<'_>, after: &Account<'_>) -> Vec<S
 }
 
 /// The options that are on, each with the command that turns it on.
-fn switches(dialect: Dialect, entry: &Entry<'_>) -> Vec<(String, String)> {
+fn switches(dialect: ShellDialect, entry: &StateEntry<'_>) -> Vec<(String, String)> {
     let with = |command: &str, name: &str| (command.to_owned(), name.to_owned());
     let listed = |names: &str, command: &str| -> Vec<_> {
         names.split(':').filter(|name| !name.is_empty()).map(|name| with(command, name)).collect()
     };
     match dialect {
-        Dialect::Zsh => {
+        ShellDialect::Zsh => {
             let words: Vec<&str> = entry.value.split(' ').collect();
             let on = words.chunks_exact(2).filter(|pair| pair[1] == "on");
             on.map(|pair| with("setopt", pair[0])).collect()
@@ -316,7 +316,7 @@ const LIMITS: [(&str, &str, u64, u64); 16] = [
 ];
 
 /// The soft limit goes first, so that the hard one can be lowered to it, and again, in case the hard one had to be raised before.
-fn limits(dialect: Dialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
+fn limits(dialect: ShellDialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
     let rows = |account: &Account<'_>| -> Vec<String> {
         let tables = account.of("limits");
         tables.flat_map(|it| it.value.split(['\n', ';']).map(str::to_owned)).collect()
@@ -327,9 +327,9 @@ fn limits(dialect: Dialect, before: &Account<'_>, after: &Account<'_>) -> Vec<St
 }
 
 /// The command that sets a limit as a row of `/proc/self/limits` says.
-fn limit(dialect: Dialect, row: &str) -> Option<String> {
+fn limit(dialect: ShellDialect, row: &str) -> Option<String> {
     let (name, option, bash, zsh) = LIMITS.iter().find(|(name, ..)| row.starts_with(name))?;
-    let unit = if dialect == Dialect::Zsh { zsh } else { bash };
+    let unit = if dialect == ShellDialect::Zsh { zsh } else { bash };
     let mut values = row[name.len()..].split_whitespace().map(|value| match value.parse::<u64>() {
         Ok(number) => (number / unit).to_string(),
         Err(_) => value.to_owned(),
@@ -346,7 +346,7 @@ fn functions(before: &Account<'_>, after: &Account<'_>) -> String {
 }
 
 fn aliases(before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
-    let is_new = |entry: &&Entry<'_>| !before.of("alias").any(|known| known == *entry);
+    let is_new = |entry: &&StateEntry<'_>| !before.of("alias").any(|known| known == *entry);
     let named = after.of("alias").filter(is_new);
     let mut aliases: Vec<String> =
         named.map(|entry| format!("alias -- {}={}", entry.name, quoted(entry.value))).collect();
@@ -356,7 +356,7 @@ fn aliases(before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
 
 /// Variables that the environment does not set: a caller's `env` wins.
 fn variables(
-    dialect: Dialect,
+    dialect: ShellDialect,
     (before, after): (&Account<'_>, &Account<'_>),
     policy: &EnvironmentPolicy,
 ) -> String {
@@ -375,7 +375,7 @@ fn variables(
                 text.push_str(entry.text);
             }
             (Some(_), _) => continue,
-            (None, Dialect::Zsh) => text += &format!("(( ${{+{name}}} )) || {}", entry.text),
+            (None, ShellDialect::Zsh) => text += &format!("(( ${{+{name}}} )) || {}", entry.text),
             (None, _) => text += &format!("[[ -v {name} ]] || {}", entry.text),
         }
         text.push('\n');
@@ -383,7 +383,7 @@ fn variables(
     text
 }
 
-fn is_secret(entry: &Entry<'_>, policy: &EnvironmentPolicy) -> bool {
+fn is_secret(entry: &StateEntry<'_>, policy: &EnvironmentPolicy) -> bool {
     let variable = (OsString::from(entry.name), OsString::from(entry.value));
     !policy.withhold(&[variable]).1.is_empty()
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use windlass_engine::{Cause, CommandSpec, Io, Journal, Lifetime, Piece, Receipt, Stdin, Stream, Until};
+use windlass_engine::{Cause, CommandSpec, Io, Journal, Lifetime, JournalPiece, Receipt, Stdin, Stream, Until};
 use windlass_output::{
     Budget, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Span, Tokenizer, Tokens, excerpt, settle,
 };
 
 use super::exec_command::{Tied, command, directory};
-use super::{Refusal, Visit, note_lines, shape};
+use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, schema, without_nul};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
-use crate::held::{Held, Telling};
+use crate::held::{LiveSession, EndAnnounced};
 use crate::login::Captured;
 use crate::report;
 use crate::shell::check_script;
@@ -63,7 +63,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most of each stream that is loaded at either end to show that much of it.
 const MOST_LOADED: usize = 256 * 1024;
 
-pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn call_shell(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
     let argv = visit.arguments.texts("command")?;
     let argv = argv.ok_or_else(|| visit.arguments.missing("command"))?;
     if argv.first().is_none_or(String::is_empty) {
@@ -80,7 +80,7 @@ pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     run(visit, Job { spec, shown, bounds, login }).await
 }
 
-pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn call_shell_command(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
     let script = visit.arguments.required_text("command")?;
     if script.trim().is_empty() {
         return Err(BadArgument::new("command", "is empty").into());
@@ -104,7 +104,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn read(visit: &mut Visit<'_>) -> Result<Self, BadArgument> {
+    fn read(visit: &mut CallContext<'_>) -> Result<Self, BadArgument> {
         let workdir = visit.arguments.path("workdir")?;
         let timeout = visit.milliseconds("timeout_ms")?.unwrap_or(DEFAULT_TIMEOUT);
         Ok(Self { workdir, timeout: timeout.max(Duration::from_millis(1)) })
@@ -119,7 +119,7 @@ struct Job {
     login: Arc<Captured>,
 }
 
-async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
+async fn run(visit: CallContext<'_>, job: Job) -> Result<Reply, ToolError> {
     let Job { mut spec, shown, bounds, login } = job;
     let policy = visit.toolbox.policy();
     let Composed { variables, removed } = login.compose(policy, Connection::Pipes, &[]);
@@ -139,7 +139,7 @@ async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     tied.loosen();
     if held.session.receipt().is_some() {
         let end = held.session.journal().end();
-        held.telling(&visit.call.delivery, |held| held.told(end, Some(Telling::Told)));
+        held.telling(&visit.call.delivery, |held| held.told(end, Some(EndAnnounced::Told)));
     }
     let mut notes = visit.remarks();
     notes.extend(login.remark().map(str::to_owned));
@@ -147,7 +147,7 @@ async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     Ok(reply(&visit, &held, (&place, &notes)))
 }
 
-fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> Reply {
+fn reply(visit: &CallContext<'_>, held: &LiveSession, (place, notes): (&Path, &[String])) -> Reply {
     let session = &held.session;
     let receipt = session.receipt();
     let most = visit.toolbox.classic_characters();
@@ -184,7 +184,7 @@ fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> 
     Reply::new(text, structured)
 }
 
-fn outcome(receipt: Option<&Receipt>, held: &Held) -> String {
+fn outcome(receipt: Option<&Receipt>, held: &LiveSession) -> String {
     let number = held.number;
     let Some(receipt) = receipt else {
         // The host would not wait longer; the command may.
@@ -217,7 +217,7 @@ impl Loaded {
         while position < journal.end() {
             let reading = journal.read(Span::new(position, journal.end()), 1 << 20);
             for piece in reading.pieces {
-                if let Piece::Bytes { stream, bytes, .. } = piece
+                if let JournalPiece::Bytes { stream, bytes, .. } = piece
                     && stream == wanted
                 {
                     loaded.add(&bytes);

@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_engine::{CommandSpec, Io, Lifetime, StartError, Stdin, Streams, Terminal};
 
-use super::{Refusal, Visit, Yield, shape};
-use crate::answer::Answer;
+use super::{ToolError, CallContext, Yield, shape};
+use crate::answer::ReplyBuilder;
 use crate::arguments::{BadArgument, Field, Kind, is_number, schema};
 use crate::attend::Wait;
 use crate::call::{Dismissal, Reply};
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
-use crate::held::{Held, Showing, ViewKind};
+use crate::held::{LiveSession, Showing, ViewKind};
 use crate::login::Captured;
 use crate::plain::without_shell;
 use crate::shell::{Shell, check_script};
@@ -81,7 +81,7 @@ pub(super) const YIELD: Yield = Yield { default: 10_000, least: 250, most: 30_00
 const LONGEST_NAME: usize = 64;
 
 /// The arguments.
-struct Order {
+struct ExecArguments {
     cmd: String,
     workdir: Option<String>,
     connection: Connection,
@@ -97,8 +97,8 @@ struct Order {
     lifetime: Lifetime,
 }
 
-impl Order {
-    fn read(visit: &mut Visit<'_>) -> Result<Self, BadArgument> {
+impl ExecArguments {
+    fn read(visit: &mut CallContext<'_>) -> Result<Self, BadArgument> {
         let arguments = &mut visit.arguments;
         let tty = arguments.flag("tty")?.unwrap_or(false);
         let order = Self {
@@ -170,8 +170,8 @@ fn is_name(name: &str) -> bool {
     fits && !is_number(name) && !name.contains(char::is_control)
 }
 
-pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
-    let order = Order::read(&mut visit)?;
+pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
+    let order = ExecArguments::read(&mut visit)?;
     let mut notes = visit.remarks();
     let held = start(&visit, &order, &mut notes).await?;
     let _attending = held.attend();
@@ -188,11 +188,11 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     tied.loosen();
     let (toolbox, began, delivery) = (visit.toolbox, visit.began, &visit.call.delivery);
     let (showing, input, missing) = (order.showing, None, Vec::new());
-    let answer = Answer { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
+    let answer = ReplyBuilder { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
     Ok(answer.reply().await)
 }
 
-async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Result<Arc<Held>, Refusal> {
+async fn start(visit: &CallContext<'_>, order: &ExecArguments, notes: &mut Vec<String>) -> Result<Arc<LiveSession>, ToolError> {
     let toolbox = visit.toolbox;
     let (shell, note) = toolbox
         .shell(order.shell.as_deref())
@@ -241,12 +241,12 @@ pub(super) fn directory(default: &std::path::Path, asked: Option<&str>) -> PathB
     asked.map_or_else(|| default.to_owned(), |asked| default.join(asked))
 }
 
-fn explained(toolbox: &crate::Toolbox, error: StartError) -> Refusal {
+fn explained(toolbox: &crate::Toolbox, error: StartError) -> ToolError {
     match &error {
         StartError::NameTaken { name, holder } => {
             let holder =
                 toolbox.number_of(*holder).map_or_else(|| holder.to_string(), |number| number.to_string());
-            Refusal(format!(
+            ToolError(format!(
                 "name: `{name}` is held by session {holder}, which is still running; reach it with \
                  write_stdin session_id=\"{name}\", or end it with stop_session first"
             ))
@@ -256,10 +256,10 @@ fn explained(toolbox: &crate::Toolbox, error: StartError) -> Refusal {
 }
 
 /// A session that goes with its call, should the call be dropped.
-pub(super) struct Tied(Option<(Arc<Held>, Dismissal)>);
+pub(super) struct Tied(Option<(Arc<LiveSession>, Dismissal)>);
 
 impl Tied {
-    pub(super) fn to(held: &Arc<Held>, dismissal: Dismissal) -> Self {
+    pub(super) fn to(held: &Arc<LiveSession>, dismissal: Dismissal) -> Self {
         let ends = dismissal == Dismissal::End || held.session.facts().lifetime == Lifetime::Call;
         Self(ends.then(|| (Arc::clone(held), dismissal)))
     }

@@ -5,11 +5,11 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use windlass_engine::ProcessLine;
 
-use super::{Refusal, Visit, note_lines, shape};
+use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::schema;
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::Held;
+use crate::held::LiveSession;
 use crate::report;
 use crate::toolbox::Toolbox;
 
@@ -27,14 +27,14 @@ const MOST_SHOWN: usize = 2000;
 /// How many sessions have all that is known of them in the text. Of older ones that are over it says enough to find them by.
 const MOST_AT_LENGTH: usize = 50;
 
-pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn call(visit: CallContext<'_>) -> Result<Reply, ToolError> {
     let mut notes = visit.remarks();
     let mut text = String::new();
     let mut sessions = Vec::new();
     let all = visit.toolbox.held();
     let old = all.len().saturating_sub(MOST_AT_LENGTH);
     for (place, held) in all.iter().enumerate() {
-        let entry = Entry::of(visit.toolbox, held).await;
+        let entry = ListedSession::of(visit.toolbox, held).await;
         let at_length = place >= old || !held.needs_no_telling();
         text += &if at_length { entry.line() } else { entry.short_line() };
         sessions.push(entry.json());
@@ -66,8 +66,8 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
 }
 
 /// One session of the list.
-struct Entry<'a> {
-    held: &'a Held,
+struct ListedSession<'a> {
+    held: &'a LiveSession,
     state: String,
     unread: u64,
     left_running: Vec<ProcessLine>,
@@ -75,8 +75,8 @@ struct Entry<'a> {
     last_output: Option<std::time::Duration>,
 }
 
-impl<'a> Entry<'a> {
-    async fn of(toolbox: &Toolbox, held: &'a Held) -> Self {
+impl<'a> ListedSession<'a> {
+    async fn of(toolbox: &Toolbox, held: &'a LiveSession) -> Self {
         let progress = held.session.progress();
         let left = progress.receipt.as_ref().is_some_and(|receipt| !receipt.left_running.is_empty());
         let printed = progress.end.get() > 0;

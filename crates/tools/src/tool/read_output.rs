@@ -4,18 +4,18 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{Fitted, Journal, Missing, Part, Reader, Wanted, find_raw};
+use windlass_engine::{Fitted, Journal, Missing, OutputPart, Reader, ReaderDemand, find_raw};
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LONGEST_SHOWN_LINE, LineNumber, LineRange, Offset, Pattern,
     RangeLines, Span, TailLines, Tokens, View,
 };
 
-use super::{Refusal, Visit, note_lines, shape};
+use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::{Arguments, BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::held::{Number, Showing, ViewKind, screen_fitted};
-use crate::remembered::Remembered;
+use crate::remembered::ReadableSession;
 use crate::report;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -142,7 +142,7 @@ fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
     let session = visit.arguments.session("session_id")?;
     let part = Portion::read(&mut visit.arguments)?;
     let showing = visit.showing()?;
@@ -151,7 +151,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let number = remembered.number();
     // A large transcript takes a while: not on the threads that serve everyone.
     let read = move || read(&remembered, &part, showing);
-    let excerpt = tokio::task::spawn_blocking(read).await.map_err(|error| Refusal(error.to_string()))??;
+    let excerpt = tokio::task::spawn_blocking(read).await.map_err(|error| ToolError(error.to_string()))??;
     notes.extend(excerpt.remarks.iter().cloned());
     notes.extend(visit.toolbox.announcements(None, &visit.call.delivery));
     Ok(reply(number, &excerpt, &notes))
@@ -164,7 +164,7 @@ struct Excerpt {
     remarks: Vec<String>,
 }
 
-fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Excerpt, Refusal> {
+fn read(remembered: &ReadableSession, part: &Portion, showing: Showing) -> Result<Excerpt, ToolError> {
     let journal = remembered.journal();
     let number = remembered.number();
     let fitting = showing.fitting(&number);
@@ -183,7 +183,7 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
             let mut lines = RangeLines::new(*range);
             scan(journal, view, |text| {
                 lines.feed(text);
-                if lines.is_complete() { Wanted::NoMore } else { Wanted::More }
+                if lines.is_complete() { ReaderDemand::NoMore } else { ReaderDemand::More }
             });
             looked_at = (!lines.is_complete()).then_some(all);
             fit_lines(&fitting, &lines.take())
@@ -192,7 +192,7 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
             let mut tail = TailLines::new(*count);
             scan(journal, view, |text| {
                 tail.feed(text);
-                Wanted::More
+                ReaderDemand::More
             });
             let fitted = fit_lines(&fitting, &tail.finish());
             let from = if fitted.text.is_empty() { Offset::ZERO } else { fitted.span.from() };
@@ -210,7 +210,7 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
     if by_line && !account.missing.is_empty() {
         remarks.push("lines are counted without those that are gone; byte offsets are exact".to_owned());
     }
-    if let Some(degraded) = account.degraded.filter(|_| matches!(remembered, Remembered::Held(_))) {
+    if let Some(degraded) = account.degraded.filter(|_| matches!(remembered, ReadableSession::Held(_))) {
         remarks.push(report::degraded(&degraded));
     }
     if fitted.text.is_empty() {
@@ -223,16 +223,16 @@ fn fit_lines(fitting: &windlass_engine::Fitting<'_>, view: &View) -> Fitted {
     fitting.fit_view(view, view.raw_span(0..view.text().len()))
 }
 
-fn scan(journal: &Journal, view: ViewKind, mut take: impl FnMut(&View) -> Wanted) {
+fn scan(journal: &Journal, view: ViewKind, mut take: impl FnMut(&View) -> ReaderDemand) {
     let mut reader = Reader::new(journal, Offset::ZERO, view.form());
-    let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
+    let mut take = |part: OutputPart<'_>| -> Result<ReaderDemand, Infallible> {
         Ok(match part {
-            Part::Text(view) => take(view),
-            Part::Gone(_) => Wanted::More,
+            OutputPart::Text(view) => take(view),
+            OutputPart::Gone(_) => ReaderDemand::More,
         })
     };
     let Ok(wanted) = reader.advance(journal.end(), &mut take);
-    if wanted == Wanted::More {
+    if wanted == ReaderDemand::More {
         let Ok(()) = reader.finish(&mut take);
     }
 }
@@ -245,12 +245,12 @@ fn grep(
     fitting: &windlass_engine::Fitting<'_>,
 ) -> Fitted {
     let mut search = Grep::new(pattern.clone(), Context { before: context, after: context });
-    let mut found = Found { fitting, lines: Vec::new(), shown: 0, omitted: None, original: 0 };
+    let mut found = MatchedLines { fitting, lines: Vec::new(), shown: 0, omitted: None, original: 0 };
     let mut lines = Vec::new();
     scan(journal, view, |text| {
         search.feed(text, &mut lines);
         lines.drain(..).for_each(|line| found.add(&line));
-        Wanted::More
+        ReaderDemand::More
     });
     search.finish(&mut lines);
     lines.iter().for_each(|line| found.add(line));
@@ -258,7 +258,7 @@ fn grep(
 }
 
 /// Lines that match, as many as the budget lasts for.
-struct Found<'a> {
+struct MatchedLines<'a> {
     fitting: &'a windlass_engine::Fitting<'a>,
     lines: Vec<FoundLine>,
     /// What they cost.
@@ -275,7 +275,7 @@ struct FoundLine {
     begins: Offset,
 }
 
-impl Found<'_> {
+impl MatchedLines<'_> {
     fn add(&mut self, line: &GrepLine) {
         let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
         let shown = line.shown(LONGEST_SHOWN_LINE);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use windlass_engine::{ProcessLine, Signal, TreeEnd};
 
-use super::{Refusal, Visit, note_lines, shape};
+use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::delivery::Delivery;
-use crate::held::Held;
+use crate::held::LiveSession;
 use crate::report;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -32,7 +32,7 @@ const FIELDS: [Field; 2] = [
     Field { name: "signal", kind: Kind::Text, about: "e.g. INT" },
 ];
 
-pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
     let session = visit.arguments.session("session_id")?;
     let signal = visit.arguments.text("signal")?.map(|text| signal(&text)).transpose()?;
     let mut notes = visit.remarks();
@@ -51,37 +51,37 @@ fn signal(text: &str) -> Result<Signal, BadArgument> {
         .map_err(|error: <Signal as std::str::FromStr>::Err| BadArgument::new("signal", error.to_string()))
 }
 
-async fn send(held: &Held, signal: Signal) -> Result<(String, Value), Refusal> {
+async fn send(held: &LiveSession, signal: Signal) -> Result<(String, Value), ToolError> {
     let number = held.number;
     if held.session.receipt().is_some() {
-        return Err(Refusal(format!("session {number} has already exited; no signal was sent")));
+        return Err(ToolError(format!("session {number} has already exited; no signal was sent")));
     }
     let sent = held.session.signal(signal).await;
-    sent.map_err(|errno| Refusal(format!("session {number}: {signal} could not be sent: {errno}")))?;
+    sent.map_err(|errno| ToolError(format!("session {number}: {signal} could not be sent: {errno}")))?;
     let structured =
         json!({ "session": held.number.0, "signal": signal.to_string(), "ended": [], "remaining": [] });
     Ok((format!("{signal} sent to session {number}\n"), structured))
 }
 
 /// Its end is what this answer tells, so it is announced no more.
-async fn stop(held: &Arc<Held>, delivery: &Delivery) -> (String, Value) {
+async fn stop(held: &Arc<LiveSession>, delivery: &Delivery) -> (String, Value) {
     let was_over = held.session.receipt().is_some();
     let root = (!was_over).then(|| root(held));
     let TreeEnd { ended, remaining } = held.session.stop().await;
     let root = root.filter(|_| held.session.receipt().is_some());
     let ended = root.into_iter().chain(held.readable(ended)).collect();
     let end = TreeEnd { ended, remaining: held.readable(remaining) };
-    held.telling(delivery, Held::dismiss);
+    held.telling(delivery, LiveSession::dismiss);
     (text(held, &end, was_over), structured(held, &end))
 }
 
 /// The process the script runs in. Its own arguments say nothing about that.
-fn root(held: &Held) -> ProcessLine {
+fn root(held: &LiveSession) -> ProcessLine {
     let command = report::shortened(&held.command, 100);
     ProcessLine { pid: held.session.facts().root.get(), command }
 }
 
-fn text(held: &Held, end: &TreeEnd, was_over: bool) -> String {
+fn text(held: &LiveSession, end: &TreeEnd, was_over: bool) -> String {
     let number = held.number;
     let mut text = match held.session.receipt() {
         Some(_) if was_over => format!("Session {number} had exited before\n"),
@@ -97,7 +97,7 @@ fn text(held: &Held, end: &TreeEnd, was_over: bool) -> String {
     text
 }
 
-fn structured(held: &Held, end: &TreeEnd) -> Value {
+fn structured(held: &LiveSession, end: &TreeEnd) -> Value {
     let mut object = Map::new();
     object.insert("session".into(), held.number.into());
     if let Some(receipt) = held.session.receipt() {

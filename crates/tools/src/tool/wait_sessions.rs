@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::{Refusal, Visit, note_lines, shape};
+use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::{Field, Kind, SessionRef, schema};
-use crate::attend::{Ending, Wait, waiting};
+use crate::attend::{WaitEnd, Wait, waiting};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::ended::Ended;
-use crate::held::{Attending, Held, Number};
+use crate::held::{Attending, LiveSession, Number};
 use crate::keepers::PassedOn;
 use crate::report;
 use crate::toolbox::Toolbox;
@@ -42,7 +42,7 @@ const FIELDS: [Field; 3] = [
     Field { name: "timeout_ms", kind: Kind::Whole, about: "" },
 ];
 
-pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
     let asked = visit.arguments.sessions("session_ids")?;
     let exit = Conditions { exit: true, ..Conditions::default() };
     let until = visit.arguments.until()?.unwrap_or(exit);
@@ -63,7 +63,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
 
 /// A session that is waited for: one of ours, or one that a keeper looks after.
 enum Waited {
-    Ours(Arc<Held>),
+    Ours(Arc<LiveSession>),
     Kept(Number),
     /// Over, and nobody holds it any more.
     Ended(Box<Ended>),
@@ -77,7 +77,7 @@ struct Met {
 }
 
 impl Waited {
-    fn find(visit: &Visit<'_>, asked: &SessionRef) -> Result<Self, Refusal> {
+    fn find(visit: &CallContext<'_>, asked: &SessionRef) -> Result<Self, ToolError> {
         match visit.toolbox.kept_number(asked) {
             Some(number) => Ok(Self::Kept(number)),
             None => match visit.toolbox.ended(asked) {
@@ -102,7 +102,7 @@ impl Waited {
     }
 
     /// What it met; `None` if it can meet nothing any more, or time is up.
-    async fn met(&self, (wait, exit): (Option<&Wait>, bool), visit: &Visit<'_>) -> Option<Met> {
+    async fn met(&self, (wait, exit): (Option<&Wait>, bool), visit: &CallContext<'_>) -> Option<Met> {
         match (self, wait) {
             (Self::Ended(ended), _) => exit.then(|| Met {
                 session: ended.number,
@@ -110,14 +110,14 @@ impl Waited {
                 how: "exited".to_owned(),
             }),
             (Self::Ours(held), Some(wait)) => match wait.attend(held, visit.call).await {
-                Ending::Met(condition, how) => {
+                WaitEnd::Met(condition, how) => {
                     Some(Met { session: held.number, condition: condition.to_owned(), how })
                 }
-                Ending::Input(wanted) => {
+                WaitEnd::Input(wanted) => {
                     let how = waiting(wanted);
                     Some(Met { session: held.number, condition: "input".to_owned(), how })
                 }
-                Ending::Time | Ending::Waits(_) | Ending::Unmet => None,
+                WaitEnd::Time | WaitEnd::Waits(_) | WaitEnd::Unmet => None,
             },
             (Self::Kept(number), _) => {
                 // One that did not wait meets nothing; its outcome says why.
@@ -136,7 +136,7 @@ impl Waited {
 async fn first(
     sessions: &[Waited],
     (waits, exit): (&[Option<Wait>], bool),
-    visit: &Visit<'_>,
+    visit: &CallContext<'_>,
 ) -> Option<Met> {
     type Attended<'a> = Pin<Box<dyn Future<Output = Option<Met>> + Send + 'a>>;
     let mut attended: Vec<Option<Attended<'_>>> = Vec::with_capacity(sessions.len());
@@ -164,7 +164,7 @@ struct Outcome {
     json: Value,
 }
 
-async fn results(visit: &Visit<'_>, sessions: &[Waited]) -> Vec<Outcome> {
+async fn results(visit: &CallContext<'_>, sessions: &[Waited]) -> Vec<Outcome> {
     let mut results = Vec::new();
     for session in sessions {
         results.extend(match session {
@@ -176,7 +176,7 @@ async fn results(visit: &Visit<'_>, sessions: &[Waited]) -> Vec<Outcome> {
     results
 }
 
-async fn outcome(visit: &Visit<'_>, held: &Arc<Held>) -> Outcome {
+async fn outcome(visit: &CallContext<'_>, held: &Arc<LiveSession>) -> Outcome {
     let state = visit.toolbox.state(held).await;
     let unread = held.unread_tokens(visit.toolbox.tokenizer());
     let mut object = Map::new();
@@ -185,7 +185,7 @@ async fn outcome(visit: &Visit<'_>, held: &Arc<Held>) -> Outcome {
     if let Some(receipt) = held.session.receipt() {
         object.insert("exit_code".into(), receipt.exit.code().into());
         // This answer tells of it.
-        held.telling(&visit.call.delivery, Held::mention);
+        held.telling(&visit.call.delivery, LiveSession::mention);
     }
     object.insert("unread_tokens".into(), unread.get().into());
     let line = format!("{}: {state}, {unread} unread tokens\n", held.number);
@@ -210,7 +210,7 @@ fn died_outcome(toolbox: &Toolbox, number: Number) -> Option<Outcome> {
 }
 
 /// A keeper that is asked to wait for no time at all says how things are.
-async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
+async fn kept_outcome(visit: &CallContext<'_>, number: Number) -> Option<Outcome> {
     let mut now = visit.call.clone();
     now.arguments.insert("timeout_ms".into(), 0.into());
     let reply = match visit.toolbox.wait_kept(number, &now).await {
@@ -231,7 +231,7 @@ async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
 }
 
 fn reply(
-    (visit, in_time): (&Visit<'_>, bool),
+    (visit, in_time): (&CallContext<'_>, bool),
     met: Option<&Met>,
     results: &[Outcome],
     notes: &[String],

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use windlass_engine::{InputError, Signal};
 use windlass_output::{CursorKeys, keys};
 
-use super::{Refusal, Visit, Yield, exec_command};
-use crate::answer::{Answer, InputReport};
+use super::{ToolError, CallContext, Yield, exec_command};
+use crate::answer::{ReplyBuilder, InputReport};
 use crate::arguments::{BadArgument, Field, Kind, SessionRef, schema};
 use crate::attend::Wait;
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::{Held, Showing, ViewKind};
+use crate::held::{LiveSession, Showing, ViewKind};
 use crate::until::Conditions;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -60,7 +60,7 @@ pub(crate) fn holds(arguments: &Map<String, Value>) -> Option<Duration> {
 }
 
 /// The arguments.
-struct Order {
+struct WriteArguments {
     session: SessionRef,
     chars: String,
     keys: Vec<String>,
@@ -70,8 +70,8 @@ struct Order {
     showing: Showing,
 }
 
-impl Order {
-    fn read(visit: &mut Visit<'_>) -> Result<Self, BadArgument> {
+impl WriteArguments {
+    fn read(visit: &mut CallContext<'_>) -> Result<Self, BadArgument> {
         let arguments = &mut visit.arguments;
         let (chars, keys) =
             (arguments.text("chars")?.unwrap_or_default(), arguments.texts("keys")?.unwrap_or_default());
@@ -94,8 +94,8 @@ impl Order {
     }
 }
 
-pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
-    let order = Order::read(&mut visit)?;
+pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError> {
+    let order = WriteArguments::read(&mut visit)?;
     let mut notes = visit.remarks();
     let held = visit.toolbox.find(&order.session)?;
     if order.showing.view == ViewKind::Screen && held.session.facts().terminal.is_none() {
@@ -119,7 +119,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
     let (toolbox, began, delivery) = (visit.toolbox, visit.began, &visit.call.delivery);
     let (showing, missing) = (order.showing, Vec::new());
-    let answer = Answer { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
+    let answer = ReplyBuilder { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
     Ok(answer.reply().await)
 }
 
@@ -133,7 +133,7 @@ enum Written {
 }
 
 /// Hands over what was asked for, without waiting for the program to read it.
-async fn write(held: &Arc<Held>, order: &Order) -> Result<Written, Refusal> {
+async fn write(held: &Arc<LiveSession>, order: &WriteArguments) -> Result<Written, ToolError> {
     let on_terminal = held.session.facts().terminal.is_some();
     let bytes = order.bytes(held)?;
     let (interrupts, bytes) = if on_terminal { (0, bytes) } else { without_interrupts(bytes) };
@@ -164,8 +164,8 @@ async fn write(held: &Arc<Held>, order: &Order) -> Result<Written, Refusal> {
     Ok(report.map_or(Written::NoText, Written::Input))
 }
 
-impl Order {
-    fn bytes(&self, held: &Held) -> Result<Vec<u8>, BadArgument> {
+impl WriteArguments {
+    fn bytes(&self, held: &LiveSession) -> Result<Vec<u8>, BadArgument> {
         let mut bytes = self.chars.clone().into_bytes();
         if !self.keys.is_empty() {
             let cursor_keys =
@@ -188,12 +188,12 @@ fn without_interrupts(bytes: Vec<u8>) -> (usize, Vec<u8>) {
 
 /// A process that has exited, or is about to because it closed its input, answers with its end; a closed input is an
 /// error that says so.
-async fn refused(held: &Arc<Held>, error: InputError) -> Result<Written, Refusal> {
+async fn refused(held: &Arc<LiveSession>, error: InputError) -> Result<Written, ToolError> {
     let number = held.number;
     if held.session.receipt().is_some() || error == InputError::Gone {
         return Ok(Written::ProcessGone);
     }
-    Err(Refusal(match error {
+    Err(ToolError(match error {
         InputError::Closed => format!(
             "the input of session {number} is closed: it was started without tty; start it again with tty=true or \
              with `stdin`, or send only keys [\"C-c\"]"

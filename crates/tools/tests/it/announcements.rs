@@ -2,7 +2,7 @@
 
 use crate::workbench::{bench, session};
 use serde_json::{Value, json};
-use windlass_tools::Event;
+use windlass_tools::SessionEvent;
 
 #[test]
 fn an_end_that_nobody_waited_for_is_announced_exactly_once_on_the_next_answer_of_any_tool() {
@@ -69,7 +69,7 @@ fn a_session_that_somebody_waits_for_is_left_to_them() {
         let mut told = bench.events();
         gate.open().await;
         let ended = loop {
-            if let Event::Ended { session, line } = told.recv().await.unwrap() {
+            if let SessionEvent::Ended { session, line } = told.recv().await.unwrap() {
                 break (session, line);
             }
         };
@@ -102,11 +102,11 @@ fn starting_printing_and_ending_are_events() {
         let mut events = bench.events();
         let id = session(&bench.exec("echo a").await).to_string();
         let mut seen = Vec::new();
-        while !matches!(seen.last(), Some(Event::Ended { .. })) {
+        while !matches!(seen.last(), Some(SessionEvent::Ended { .. })) {
             seen.push(events.recv().await.unwrap());
         }
-        assert_eq!(seen[0], Event::Started { session: id.clone() });
-        assert!(seen.contains(&Event::Output { session: id.clone() }), "{seen:?}");
+        assert_eq!(seen[0], SessionEvent::Started { session: id.clone() });
+        assert!(seen.contains(&SessionEvent::Output { session: id.clone() }), "{seen:?}");
         let history: Value = bench.history(&id).unwrap();
         assert_eq!(history["events"][1]["exit_code"], 0);
         assert_eq!(bench.transcript(&id).unwrap(), "a\n");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use windlass_tools::{
-    Answer, Approval, Approved, Emphasis, Person, Question, Rules, RulesFile, ToolboxOptions,
+    UserReplyFuture, Approval, Approved, Emphasis, Person, Question, Rules, RulesFile, ToolboxOptions,
 };
 
 use crate::workbench::{Answering, Workbench, bench_with, object, output};
@@ -117,7 +117,7 @@ struct Swapping {
 }
 
 impl Person for Swapping {
-    fn ask(&self, _: Question) -> Answer<'_> {
+    fn ask(&self, _: Question) -> UserReplyFuture<'_> {
         Box::pin(async { None })
     }
 

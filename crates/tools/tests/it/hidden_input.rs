@@ -131,7 +131,7 @@ fn idle_is_not_counted_anew_because_somebody_might_be_asked() {
 struct Absent;
 
 impl windlass_tools::Person for Absent {
-    fn ask(&self, _: windlass_tools::Question) -> windlass_tools::Answer<'_> {
+    fn ask(&self, _: windlass_tools::Question) -> windlass_tools::UserReplyFuture<'_> {
         Box::pin(std::future::pending())
     }
 

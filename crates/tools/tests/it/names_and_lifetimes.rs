@@ -108,7 +108,7 @@ fn a_cancelled_call_ends_the_tree_of_a_call_session() {
         let mut events = bench.events();
         let calling =
             tokio::spawn(async move { toolbox.call(Call::new("exec_command", object(arguments))).await });
-        while !matches!(events.recv().await.unwrap(), windlass_tools::Event::Output { .. }) {}
+        while !matches!(events.recv().await.unwrap(), windlass_tools::SessionEvent::Output { .. }) {}
         let session = bench.engine.sessions().pop().unwrap();
         calling.abort();
         assert!(calling.await.unwrap_err().is_cancelled());
@@ -129,7 +129,7 @@ fn a_cancelled_call_leaves_a_runtime_session_running() {
         let mut events = bench.events();
         let calling =
             tokio::spawn(async move { toolbox.call(Call::new("exec_command", object(arguments))).await });
-        while !matches!(events.recv().await.unwrap(), windlass_tools::Event::Output { .. }) {}
+        while !matches!(events.recv().await.unwrap(), windlass_tools::SessionEvent::Output { .. }) {}
         calling.abort();
         assert!(calling.await.unwrap_err().is_cancelled());
         gate.open().await;

@@ -53,7 +53,7 @@ fn the_default_is_term_then_kill_after_the_grace() {
 
 #[test]
 fn the_grace_is_two_seconds_by_default_and_half_a_second_after_the_kill() {
-    let patience = windlass_engine::Patience::default();
+    let patience = windlass_engine::KillDelays::default();
     assert_eq!(patience.grace, std::time::Duration::from_secs(2));
     assert_eq!(patience.after_kill, std::time::Duration::from_millis(500));
 }

@@ -12,10 +12,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{Engine, EngineOptions, Patience, Retention, Store, StoreLimits};
+use windlass_engine::{Engine, EngineOptions, KillDelays, Retention, Store, StoreLimits};
 use windlass_testkit::{Scratch, survivors};
 use windlass_tools::{
-    Answer, Approval, Approved, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions,
+    UserReplyFuture, Approval, Approved, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions,
 };
 
 /// Long enough that no test ever reaches it: whatever answers earlier did so because of something that happened.
@@ -82,7 +82,7 @@ impl Workbench {
     fn new(engine: EngineOptions, change: impl FnOnce(&mut ToolboxOptions)) -> Self {
         let scratch = Scratch::new("tools");
         let store = Store::open(&scratch.path().join("state"), StoreLimits::default()).unwrap();
-        let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let options = EngineOptions { store: Some(store.clone()), patience, ..engine };
         let engine = Engine::new(options).unwrap();
         let home = scratch.path().join("home");
@@ -296,7 +296,7 @@ impl Answering {
 }
 
 impl Person for Answering {
-    fn ask(&self, question: Question) -> Answer<'_> {
+    fn ask(&self, question: Question) -> UserReplyFuture<'_> {
         self.asked.lock().unwrap().push(question);
         let answer = self.next();
         Box::pin(async move { answer })

@@ -7,12 +7,12 @@ use crate::tidy::source::Source;
 struct Banned {
     rule: &'static str,
     patterns: &'static [&'static str],
-    place: Place,
+    place: BanScope,
     advice: &'static str,
 }
 
 /// The rooms a ban holds in.
-enum Place {
+enum BanScope {
     /// All of them.
     Everywhere,
     /// All but these.
@@ -27,43 +27,43 @@ const BANNED: &[Banned] = &[
     Banned {
         rule: "unsafe",
         patterns: &["unsafe"],
-        place: Place::Outside(&["sys"]),
+        place: BanScope::Outside(&["sys"]),
         advice: "give crates/sys a safe function that does this",
     },
     Banned {
         rule: "platform",
         patterns: &["target_os"],
-        place: Place::Outside(&["sys", "sandbox"]),
+        place: BanScope::Outside(&["sys", "sandbox"]),
         advice: "only crates/sys and crates/sandbox know systems apart; give them one function per system",
     },
     Banned {
         rule: "environment",
         patterns: ENVIRONMENT,
-        place: Place::OutsideExceptTests(&["cli", "xtask", "testkit", "bench"]),
+        place: BanScope::OutsideExceptTests(&["cli", "xtask", "testkit", "bench"]),
         advice: "read the environment in crates/cli and pass a value down",
     },
     Banned {
         rule: "wall-clock",
         patterns: &["SystemTime :: now"],
-        place: Place::OutsideExceptTests(&["sys", "cli", "xtask", "testkit", "bench"]),
+        place: BanScope::OutsideExceptTests(&["sys", "cli", "xtask", "testkit", "bench"]),
         advice: "clocks step: measure with Instant, and ask windlass_sys::clock only for a date to show",
     },
     Banned {
         rule: "unfinished",
         patterns: &["todo !", "unimplemented !", "dbg !"],
-        place: Place::Everywhere,
+        place: BanScope::Everywhere,
         advice: "finish it or take it out",
     },
     Banned {
         rule: "ignored-test",
         patterns: &["# [ ignore ]"],
-        place: Place::Everywhere,
+        place: BanScope::Everywhere,
         advice: "say why: #[ignore = \"...\"]",
     },
     Banned {
         rule: "wire-in-engine",
         patterns: &["serde", "serde_json", "Serialize", "Deserialize", "clap"],
-        place: Place::Inside(&["engine"]),
+        place: BanScope::Inside(&["engine"]),
         advice: "the engine knows no JSON and no flags; convert in the crate above",
     },
 ];
@@ -106,7 +106,7 @@ impl Banned {
     }
 }
 
-impl Place {
+impl BanScope {
     fn covers(&self, source: &Source<'_>, line: usize) -> bool {
         let room = source.file.room();
         match self {

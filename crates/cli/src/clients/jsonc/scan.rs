@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::Dialect;
+use super::JsonDialect;
 use crate::clients::Broken;
 
 /// More levels than any configuration has; the scanner calls itself once per level.
@@ -64,7 +64,7 @@ impl Node {
 }
 
 /// Reads a whole text.
-pub(super) fn scan(text: &str, dialect: Dialect) -> Result<Node, Broken> {
+pub(super) fn scan(text: &str, dialect: JsonDialect) -> Result<Node, Broken> {
     let mut scanner = Scanner { text, at: 0, dialect };
     if text.starts_with('\u{feff}') {
         scanner.at = '\u{feff}'.len_utf8();
@@ -81,7 +81,7 @@ pub(super) fn scan(text: &str, dialect: Dialect) -> Result<Node, Broken> {
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    dialect: Dialect,
+    dialect: JsonDialect,
 }
 
 impl Scanner<'_> {
@@ -137,7 +137,7 @@ impl Scanner<'_> {
     /// Whether the object or array ends here; if so, passes its end.
     fn closes(&mut self, closing: u8, comma: Option<usize>) -> Result<bool, Broken> {
         self.skip()?;
-        if self.peek() == Some(closing) && comma.is_some() && self.dialect == Dialect::Strict {
+        if self.peek() == Some(closing) && comma.is_some() && self.dialect == JsonDialect::Strict {
             return Err(self.broken("a comma before this is one too many"));
         }
         Ok(self.take(closing))
@@ -197,7 +197,7 @@ impl Scanner<'_> {
             } else {
                 return Ok(());
             }
-            if self.dialect == Dialect::Strict {
+            if self.dialect == JsonDialect::Strict {
                 return Err(Broken::at(self.text, start, "this client reads no comments"));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LAYOUT: Layout = (Dialect::Commented, "servers");
+const LAYOUT: Layout = (JsonDialect::Commented, "servers");
 
 fn ours(arguments: &[&str]) -> Vec<Field> {
     let field = |name, value, when| Field { name, value, when };
@@ -93,24 +93,24 @@ fn an_entry_of_another_kind_is_replaced() {
 
 #[test]
 fn a_broken_text_is_refused_with_its_line() {
-    let check = |dialect: Dialect, text: &str, line: usize, what: &str| {
+    let check = |dialect: JsonDialect, text: &str, line: usize, what: &str| {
         let broken = insert(text, (dialect, "servers"), &ours(&[])).expect_err(text);
         assert_eq!(broken.line, line, "{text:?} {broken}");
         assert!(broken.what.contains(what), "{text:?} {broken}");
         assert!(remove(text, (dialect, "servers")).is_err(), "{text:?}");
     };
-    check(Dialect::Commented, "{\n  \"a\": 1\n  \"b\": 2\n}", 3, "comma");
-    check(Dialect::Commented, "{\n  \"a\": \"x\n}", 2, "string does not end");
-    check(Dialect::Commented, "{\n  a: 1\n}", 2, "double quotes");
-    check(Dialect::Commented, "{\n\n  \"a\": yes\n}", 3, "yes");
-    check(Dialect::Commented, "{ /* a\n", 1, "comment");
-    check(Dialect::Commented, "{\n  \"a\": ", 2, "ends too early");
-    check(Dialect::Commented, "{}\n{}", 2, "more");
-    check(Dialect::Commented, "[]", 1, "object");
-    check(Dialect::Commented, "{\n\"servers\": []}", 2, "not an object");
-    check(Dialect::Strict, "{\n  // hm\n}", 2, "no comments");
-    check(Dialect::Strict, "{\n  \"a\": 1,\n}", 3, "comma");
-    check(Dialect::Commented, &"[".repeat(100_000), 1, "levels");
+    check(JsonDialect::Commented, "{\n  \"a\": 1\n  \"b\": 2\n}", 3, "comma");
+    check(JsonDialect::Commented, "{\n  \"a\": \"x\n}", 2, "string does not end");
+    check(JsonDialect::Commented, "{\n  a: 1\n}", 2, "double quotes");
+    check(JsonDialect::Commented, "{\n\n  \"a\": yes\n}", 3, "yes");
+    check(JsonDialect::Commented, "{ /* a\n", 1, "comment");
+    check(JsonDialect::Commented, "{\n  \"a\": ", 2, "ends too early");
+    check(JsonDialect::Commented, "{}\n{}", 2, "more");
+    check(JsonDialect::Commented, "[]", 1, "object");
+    check(JsonDialect::Commented, "{\n\"servers\": []}", 2, "not an object");
+    check(JsonDialect::Strict, "{\n  // hm\n}", 2, "no comments");
+    check(JsonDialect::Strict, "{\n  \"a\": 1,\n}", 3, "comma");
+    check(JsonDialect::Commented, &"[".repeat(100_000), 1, "levels");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use windlass_agent::{CellProcess, CellSpawner};
-use windlass_engine::sandbox::{Access, Base, Confined, Pattern, Plan, Policy, Surroundings};
+use windlass_engine::sandbox::{Access, Base, Confined, Pattern, Plan, Policy, PolicyContext};
 use windlass_engine::{Engine, HelperProcess, ProcessLimits};
 
 use super::context::Configured;
@@ -32,7 +32,7 @@ const LIMITS: ProcessLimits = ProcessLimits {
 /// Starts confined processes for scripts.
 pub(super) struct ConfinedCells {
     engine: Engine,
-    surroundings: Surroundings,
+    surroundings: PolicyContext,
     /// Places that are the user's own, beside the usual ones.
     private: Vec<PathBuf>,
     plan: OnceLock<Result<Arc<Plan>, String>>,

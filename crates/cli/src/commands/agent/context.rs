@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
+use windlass_agent::{ApprovalMode, HistoryEntry, ItemOrigin, prompt};
 use windlass_model::{Item, Role};
 use windlass_settings::environment::{Environment, Filesystem};
 use windlass_settings::{
@@ -114,7 +114,7 @@ pub(super) fn approval(configured: &Configured) -> ApprovalMode {
 }
 
 /// What every conversation begins with.
-pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -> Result<Vec<Entry>> {
+pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -> Result<Vec<HistoryEntry>> {
     let settings = &configured.loaded.settings;
     let base = match &settings.instructions_file {
         Some(path) => std::fs::read_to_string(path)
@@ -132,8 +132,8 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
         crate::printing::say!("windlass: skill {}: {}", fault.path.display(), fault.message);
     }
     developer.extend(skills.render());
-    let context = |item: Item| Entry { origin: Origin::Context, item };
-    let mut entries: Vec<Entry> = developer.into_iter().map(|text| context(Item::developer(text))).collect();
+    let context = |item: Item| HistoryEntry { origin: ItemOrigin::Context, item };
+    let mut entries: Vec<HistoryEntry> = developer.into_iter().map(|text| context(Item::developer(text))).collect();
     let found = instructions::find(&configured.places, &configured.loaded.project, settings);
     entries.extend(found.render(&configured.directory).map(|text| context(Item::user(text))));
     entries.push(context(Item::user(environment.render())));
@@ -142,11 +142,11 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
 
 /// What is different from what an earlier conversation was told about its surroundings. It is said at its end: what was
 /// said before stays as it was.
-pub(super) fn changes(configured: &Configured, config: &Config, said: &[Entry]) -> Vec<Entry> {
-    let context = said.iter().filter(|entry| entry.origin == Origin::Context);
+pub(super) fn changes(configured: &Configured, config: &Config, said: &[HistoryEntry]) -> Vec<HistoryEntry> {
+    let context = said.iter().filter(|entry| entry.origin == ItemOrigin::Context);
     let told: Vec<String> = context.filter_map(|entry| entry.item.words_of(Role::User)).collect();
     let changed = environment(configured, config).changes_since_told(told.iter().map(String::as_str));
-    changed.map(|text| Entry { origin: Origin::Context, item: Item::user(text) }).into_iter().collect()
+    changed.map(|text| HistoryEntry { origin: ItemOrigin::Context, item: Item::user(text) }).into_iter().collect()
 }
 
 /// Where the agent works, for the model.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
-use windlass_agent::{Attendant, Background, Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
+use windlass_agent::{UserPrompter, Background, AgentDeps, AgentEvent, AgentConfig, Role, TeamLimits, Threads, ModelParams};
 use windlass_engine::Engine;
-use windlass_foreign::{Elicitor, RequiredError, ServerSpec, Servers, Standing, Surroundings};
+use windlass_foreign::{Elicitor, RequiredError, ServerSpec, Servers, Standing, ServersContext};
 use windlass_model::WireKind;
 use windlass_settings::{Effort, Settings, WebSearch};
 use windlass_tools::Toolbox;
@@ -21,7 +21,7 @@ use crate::config::Config;
 
 /// A crew, and what has to be ended after it.
 pub(super) struct Workshop {
-    pub(super) crew: Crew,
+    pub(super) crew: AgentDeps,
     pub(super) engine: Engine,
     pub(super) foreign: Option<Servers>,
 }
@@ -29,9 +29,9 @@ pub(super) struct Workshop {
 /// Whom a crew has to do with.
 pub(super) struct Outside {
     /// Where everything is told.
-    pub(super) events: mpsc::Sender<Event>,
+    pub(super) events: mpsc::Sender<AgentEvent>,
     /// Who can be asked.
-    pub(super) attendant: Option<Arc<dyn Attendant>>,
+    pub(super) attendant: Option<Arc<dyn UserPrompter>>,
     /// Who can be asked by other people's tools.
     pub(super) elicitor: Option<Arc<dyn Elicitor>>,
 }
@@ -48,13 +48,13 @@ impl Workshop {
         let (model, client) = model::client(settings, config)?;
         let engine = tools::engine(configured, config, options.sandbox_layers)?;
         let surroundings =
-            Surroundings { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
+            ServersContext { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
         let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let toolbox_options = tools::options(configured, config)?;
         let sandbox = toolbox_options.sandbox.clone();
         let toolbox = Toolbox::new(engine.clone(), toolbox_options);
         let responses = client.provider().wire == WireKind::Responses;
-        let manners = Manners {
+        let manners = AgentConfig {
             voice: voice(settings, model),
             context: context::entries(configured, config, outside.attendant.is_some())?,
             output_schema: schema(options)?,
@@ -69,7 +69,7 @@ impl Workshop {
             web_search: responses && settings.web_search != WebSearch::Disabled,
             ..manners(configured, config)
         };
-        let crew = Crew {
+        let crew = AgentDeps {
             speaker: Arc::new(client),
             toolbox: Box::new(move || toolbox.for_another_caller()),
             foreign: foreign.clone(),
@@ -101,8 +101,8 @@ fn background(settings: &Settings, options: &AgentOptions) -> Background {
     options.wait_background.map_or(Background::End, |asked| Background::Wait(asked.unwrap_or(usual)))
 }
 
-fn voice(settings: &Settings, model: String) -> Voice {
-    Voice {
+fn voice(settings: &Settings, model: String) -> ModelParams {
+    ModelParams {
         model,
         effort: settings.reasoning_effort.map(|effort| effort.word().to_owned()),
         summary: settings.reasoning_summary.map(|summary| summary.word().to_owned()),
@@ -110,12 +110,12 @@ fn voice(settings: &Settings, model: String) -> Voice {
     }
 }
 
-fn manners(configured: &Configured, config: &Config) -> Manners {
+fn manners(configured: &Configured, config: &Config) -> AgentConfig {
     let settings = &configured.loaded.settings;
     let window = settings.context_window;
     let tries = settings.provider().map_or(5, |provider| provider.stream_max_retries);
-    Manners {
-        voice: Voice::default(),
+    AgentConfig {
+        voice: ModelParams::default(),
         directory: configured.directory.clone(),
         context: Vec::new(),
         compact_at: settings.compaction_limit(window),
@@ -195,7 +195,7 @@ fn schema(options: &AgentOptions) -> Result<Option<serde_json::Value>> {
 }
 
 /// Starts the servers of other people's tools, and waits until each is up or has failed.
-async fn foreign(surroundings: Surroundings, specs: Vec<ServerSpec>) -> Result<Option<Servers>> {
+async fn foreign(surroundings: ServersContext, specs: Vec<ServerSpec>) -> Result<Option<Servers>> {
     if specs.is_empty() {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_engine::sandbox::{Access, Base, Confined, Plan, Policy};
-use windlass_engine::{CommandSpec, Engine, Keeping, Lifetime, Offset, Piece, Span, Stream};
+use windlass_engine::{CommandSpec, Engine, Keeping, Lifetime, Offset, JournalPiece, Span, Stream};
 use windlass_tools::Variables;
 
 use super::context::Configured;
@@ -124,7 +124,7 @@ impl Git<'_> {
         let reading = journal.read(Span::new(Offset::ZERO, journal.end()), MOST);
         let printed = |wanted: Stream| {
             let bytes = reading.pieces.iter().filter_map(|piece| match piece {
-                Piece::Bytes { stream, bytes, .. } if *stream == wanted => Some(&bytes[..]),
+                JournalPiece::Bytes { stream, bytes, .. } if *stream == wanted => Some(&bytes[..]),
                 _ => None,
             });
             bytes.collect::<Vec<_>>().concat()

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use windlass_agent::{Entry, Origin};
-use windlass_files::{Answer, Surroundings, view_image};
-use windlass_model::{Item, Part, Role};
+use windlass_agent::{HistoryEntry, ItemOrigin};
+use windlass_files::{FileOutput, FileContext, view_image};
+use windlass_model::{Item, ContentPart, Role};
 use windlass_settings::skills;
 
 use super::context::Configured;
@@ -18,14 +18,14 @@ use crate::failure::Usage;
 const MOST_INPUT: u64 = 8 << 20;
 
 /// What an agent is told.
-pub(super) struct Task {
+pub(super) struct AgentInput {
     /// What the user said himself, without what was piped in beside it.
     words: String,
     pub(super) items: Vec<Item>,
 }
 
 /// Puts the task together.
-pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config) -> Result<Task> {
+pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config) -> Result<AgentInput> {
     let words = match prompt {
         Some(prompt) if prompt != "-" => prompt.to_owned(),
         None if config.terminals.stdin => {
@@ -40,23 +40,23 @@ pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config
     if text.trim().is_empty() {
         bail!("there is nothing to do: the prompt is empty");
     }
-    let mut parts = vec![Part::Text(text.clone())];
+    let mut parts = vec![ContentPart::Text(text.clone())];
     for path in &options.image {
         parts.extend(picture(path)?);
     }
-    Ok(Task { words, items: vec![Item::message(Role::User, parts)] })
+    Ok(AgentInput { words, items: vec![Item::message(Role::User, parts)] })
 }
 
 /// Everything that is said at once: what is new to an earlier conversation, the skills that the task names, and the task.
-pub(super) fn entries(task: Task, configured: &Configured, news: Vec<Entry>) -> Vec<Entry> {
+pub(super) fn entries(task: AgentInput, configured: &Configured, news: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
     let mut entries = news;
     entries.extend(mentioned_skills(&task.words, configured));
-    entries.extend(task.items.into_iter().map(Entry::user));
+    entries.extend(task.items.into_iter().map(HistoryEntry::user));
     entries
 }
 
 /// The skills that words name with `$name`, whole. One that cannot be read is said, and left out.
-pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<Entry> {
+pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<HistoryEntry> {
     if !words.contains('$') {
         return Vec::new();
     }
@@ -64,7 +64,7 @@ pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<Entr
     let mut entries = Vec::new();
     for skill in skills.mentioned(words) {
         match skill.inject() {
-            Ok(text) => entries.push(Entry { origin: Origin::Context, item: Item::user(text) }),
+            Ok(text) => entries.push(HistoryEntry { origin: ItemOrigin::Context, item: Item::user(text) }),
             Err(fault) => crate::printing::say!("windlass: skill {fault}"),
         }
     }
@@ -90,15 +90,15 @@ fn read_input() -> Result<String> {
     String::from_utf8(bytes).context("standard input is not UTF-8")
 }
 
-fn picture(path: &Path) -> Result<Vec<Part>> {
+fn picture(path: &Path) -> Result<Vec<ContentPart>> {
     let directory = Config::working_directory()?;
     let mut arguments = serde_json::Map::new();
     arguments.insert("path".into(), path.to_string_lossy().into_owned().into());
     let looked = view_image::Arguments::parse(arguments)
-        .and_then(|arguments| view_image::run(&arguments, &Surroundings::open(&directory)));
+        .and_then(|arguments| view_image::run(&arguments, &FileContext::open(&directory)));
     match looked.with_context(|| format!("cannot show the model {}", path.display()))? {
-        Answer::Image { data_url, .. } => Ok(vec![Part::Image(data_url)]),
-        Answer::Text(text) => bail!("{}: {text}", path.display()),
+        FileOutput::Image { data_url, .. } => Ok(vec![ContentPart::Image(data_url)]),
+        FileOutput::Text(text) => bail!("{}: {text}", path.display()),
     }
 }
 

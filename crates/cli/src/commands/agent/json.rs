@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use windlass_agent::{CommandNote, CommandOutcome, Event, EventKind, Status, Step, StepState, ThreadId};
+use windlass_agent::{CommandNote, CommandOutcome, AgentEvent, EventKind, Status, PlanStep, StepState, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
@@ -19,7 +19,7 @@ pub(super) struct JsonLines {
     /// The numbers of items that were begun, by agent and what ties their events together.
     open: HashMap<(ThreadId, String), u64>,
     /// The plan of each agent, as it was told last.
-    plans: HashMap<ThreadId, (u64, Vec<Step>)>,
+    plans: HashMap<ThreadId, (u64, Vec<PlanStep>)>,
     nicknames: HashMap<ThreadId, String>,
     /// The line that ends the first agent's turn. It is the last one, so it waits for the ends of commands and sub-agents
     /// that are ended with the agent.
@@ -39,7 +39,7 @@ impl JsonLines {
     }
 
     /// Writes what an event comes to.
-    pub(super) fn show(&mut self, root: &ThreadId, event: &Event) -> Result<()> {
+    pub(super) fn show(&mut self, root: &ThreadId, event: &AgentEvent) -> Result<()> {
         let mut lines = self.lines(event);
         if event.agent != *root {
             lines = lines.iter().map(|line| self.wrapped(&event.agent, line)).collect();
@@ -61,7 +61,7 @@ impl JsonLines {
         json!({ "type": "agent.event", "thread_id": agent.as_str(), "nickname": nickname, "event": line })
     }
 
-    fn lines(&mut self, event: &Event) -> Vec<Value> {
+    fn lines(&mut self, event: &AgentEvent) -> Vec<Value> {
         let agent = &event.agent;
         match &event.kind {
             EventKind::Born { nickname, parent, .. } => {
@@ -186,7 +186,7 @@ impl JsonLines {
         line("item.completed", id, item)
     }
 
-    fn plan(&mut self, agent: &ThreadId, steps: &[Step]) -> Value {
+    fn plan(&mut self, agent: &ThreadId, steps: &[PlanStep]) -> Value {
         let known = self.plans.get(agent).map(|(id, _)| *id);
         let id = known.unwrap_or_else(|| self.next_id());
         self.plans.insert(agent.clone(), (id, steps.to_vec()));
@@ -216,8 +216,8 @@ fn command(note: &CommandNote, (output, exit): (String, Option<i64>), status: &s
     })
 }
 
-fn plan_item(steps: &[Step]) -> Value {
-    let step = |step: &Step| json!({ "text": step.text, "completed": step.state == StepState::Completed });
+fn plan_item(steps: &[PlanStep]) -> Value {
+    let step = |step: &PlanStep| json!({ "text": step.text, "completed": step.state == StepState::Completed });
     json!({ "type": "todo_list", "items": steps.iter().map(step).collect::<Vec<_>>() })
 }
 

@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use windlass_agent::{Event, EventKind};
+use windlass_agent::{AgentEvent, EventKind};
 use windlass_engine::{CommandSpec, Engine, Keeping};
 
 use super::context::Configured;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const EVENTS: usize = 1024;
 
 /// Where and with what the program runs.
-pub(super) struct Place {
+pub(super) struct NotifyContext {
     argv: Vec<OsString>,
     workspace: PathBuf,
     directory: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Place {
     engine: Engine,
 }
 
-impl Place {
+impl NotifyContext {
     pub(super) fn of(configured: &Configured, config: &Config, engine: &Engine) -> Result<Self> {
         let search = programs::search_path(configured, config);
         let mut argv: Vec<OsString> = configured.loaded.settings.notify.iter().map(OsString::from).collect();
@@ -60,7 +60,7 @@ pub(super) struct Notifier(JoinSet<JoinSet<()>>);
 
 impl Notifier {
     /// Listens on the way of the events, which go on to whoever shows them.
-    pub(super) fn listen(received: mpsc::Receiver<Event>, place: Place) -> (mpsc::Receiver<Event>, Self) {
+    pub(super) fn listen(received: mpsc::Receiver<AgentEvent>, place: NotifyContext) -> (mpsc::Receiver<AgentEvent>, Self) {
         let mut notifier = Self::default();
         if place.argv.is_empty() {
             return (received, notifier);
@@ -87,9 +87,9 @@ impl Notifier {
 }
 
 async fn pass_on(
-    mut received: mpsc::Receiver<Event>,
-    shown: mpsc::Sender<Event>,
-    place: Place,
+    mut received: mpsc::Receiver<AgentEvent>,
+    shown: mpsc::Sender<AgentEvent>,
+    place: NotifyContext,
 ) -> JoinSet<()> {
     let mut programs = JoinSet::new();
     let (mut root, mut last) = (None, None);
@@ -117,7 +117,7 @@ async fn pass_on(
     programs
 }
 
-fn start(place: &Place, facts: &str, programs: &mut JoinSet<()>) {
+fn start(place: &NotifyContext, facts: &str, programs: &mut JoinSet<()>) {
     let argv = place.argv.iter().cloned().chain([facts.into()]);
     let mut spec = CommandSpec::new(argv, &place.directory);
     spec.environment = place.environment.clone();

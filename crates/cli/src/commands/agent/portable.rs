@@ -18,13 +18,13 @@ use crate::failure::Exit;
 use crate::printing;
 
 /// What is to be done.
-pub(super) struct Order<'a> {
+pub(super) struct PortableRequest<'a> {
     pub(super) what: PortableName,
     pub(super) file: &'a Path,
     pub(super) options: &'a AgentPortable,
 }
 
-pub(super) fn run(order: &Order<'_>, config: &Config) -> Result<Exit> {
+pub(super) fn run(order: &PortableRequest<'_>, config: &Config) -> Result<Exit> {
     let directory = Config::working_directory()?;
     let places = Places::from_variables(|name| config.variable(name).map(ToOwned::to_owned), &directory);
     match order.what {
@@ -33,7 +33,7 @@ pub(super) fn run(order: &Order<'_>, config: &Config) -> Result<Exit> {
     }
 }
 
-fn export(order: &Order<'_>, places: &Places, config: &Config) -> Result<Exit> {
+fn export(order: &PortableRequest<'_>, places: &Places, config: &Config) -> Result<Exit> {
     let file = order.file;
     if file.symlink_metadata().is_ok() && !order.options.replace {
         bail!("{} is there already; --replace overwrites it", file.display());
@@ -79,7 +79,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     written.with_context(cannot)
 }
 
-fn import(order: &Order<'_>, places: &Places, config: &Config) -> Result<Exit> {
+fn import(order: &PortableRequest<'_>, places: &Places, config: &Config) -> Result<Exit> {
     let mut bytes = Vec::new();
     let read = File::open(order.file).and_then(|file| file.take(LARGEST as u64 + 1).read_to_end(&mut bytes));
     read.with_context(|| format!("cannot read {}", order.file.display()))?;

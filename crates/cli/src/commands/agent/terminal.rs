@@ -27,15 +27,15 @@ use windlass_model::Item;
 use windlass_sys::signal::Signal;
 
 use self::conversation::{Conversation, Parts};
-use self::front::Front;
+use self::front::TerminalIo;
 use self::lines::Line;
 pub(super) use self::lines::acts_on_others;
-use self::person::Person;
+use self::person::TerminalPrompter;
 use super::context::{self, Configured};
 use super::crew::{Outside, Workshop};
 use super::{EVENTS, Job, input, outcome};
 use crate::args::AgentOptions;
-use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::signals::{Signals, OutsideSignal};
 use crate::config::Config;
 use crate::failure::Exit;
 
@@ -63,13 +63,13 @@ pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
         Some(prompt) => Some(input::task(Some(prompt), &job.options, config)?),
         None => None,
     };
-    let mut front = Front::open(&job.options, config);
+    let mut front = TerminalIo::open(&job.options, config);
     let mut beginning = job.beginning;
     let settled = trust::settle(&mut front, &mut signals, (&job.options, config)).await?;
     let Some(mut configured) = settled else { return Ok(Exit::SUCCESS) };
     loop {
         let items = task.take().map(|task| task.items).unwrap_or_default();
-        let stage = Stage { configured: &configured, options: &job.options, config };
+        let stage = TerminalContext { configured: &configured, options: &job.options, config };
         match stage.talk((&mut front, &mut signals), &beginning, items).await? {
             Ended::Left => return Ok(Exit::SUCCESS),
             Ended::Told(signal) => return Ok(Exit::of_command(128 + signal.number())),
@@ -81,21 +81,21 @@ pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
 
 /// What a conversation takes place in.
 #[derive(Clone, Copy)]
-struct Stage<'a> {
+struct TerminalContext<'a> {
     configured: &'a Configured,
     options: &'a AgentOptions,
     config: &'a Config,
 }
 
-impl Stage<'_> {
+impl TerminalContext<'_> {
     /// One conversation, from its beginning to its end.
     async fn talk(
         self,
-        (front, signals): (&mut Front, &mut Signals),
+        (front, signals): (&mut TerminalIo, &mut Signals),
         beginning: &Beginning,
         items: Vec<Item>,
     ) -> Result<Ended> {
-        let (person, mut asked) = Person::new();
+        let (person, mut asked) = TerminalPrompter::new();
         let (events, received) = mpsc::channel(EVENTS);
         let person = Arc::new(person);
         let outside = Outside { events, attendant: Some(person.clone()), elicitor: Some(person) };
@@ -133,7 +133,7 @@ impl Stage<'_> {
         ended
     }
 
-    fn say_how_to_go_on(self, root: &ThreadId, front: &mut Front) -> Result<()> {
+    fn say_how_to_go_on(self, root: &ThreadId, front: &mut TerminalIo) -> Result<()> {
         let kept = super::crew::threads(&self.configured.loaded.settings, self.options, self.config);
         if kept.is_some() {
             let line = Line::of(lines::Paint::Dim, &format!("go on with: windlass agent resume {root}"));
@@ -145,7 +145,7 @@ impl Stage<'_> {
 
 async fn told_to_end(signals: &mut Signals) -> Signal {
     loop {
-        if let Told::Interrupt(signal) | Told::End(signal) = signals.next().await {
+        if let OutsideSignal::Interrupt(signal) | OutsideSignal::End(signal) = signals.next().await {
             return signal;
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use windlass_agent::{CommandOutcome, Event, EventKind, StepState, ThreadId};
+use windlass_agent::{CommandOutcome, AgentEvent, EventKind, StepState, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
@@ -55,7 +55,7 @@ impl Lines {
     }
 
     /// Shows an event.
-    pub(super) fn show(&mut self, root: &ThreadId, event: &Event) {
+    pub(super) fn show(&mut self, root: &ThreadId, event: &AgentEvent) {
         if let EventKind::Born { nickname, .. } = &event.kind {
             self.nicknames.insert(event.agent.clone(), nickname.clone());
         }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
-use windlass_agent::{Beginning, Entry, Origin, Thread, ThreadId, Threads};
+use windlass_agent::{Beginning, HistoryEntry, ItemOrigin, Thread, ThreadId, Threads};
 use windlass_model::Role;
 
 use super::context::{self, Configured};
@@ -52,7 +52,7 @@ fn last(order: &AgentResume, config: &Config) -> Result<ThreadId> {
 
 /// What a conversation that goes on, or is copied, has to be told first: what changed since. One that cannot be read is
 /// complained about when it is to begin.
-pub(super) fn told(beginning: &Beginning, config: &Config, configured: &Configured) -> Vec<Entry> {
+pub(super) fn told(beginning: &Beginning, config: &Config, configured: &Configured) -> Vec<HistoryEntry> {
     let (Beginning::Resume(id) | Beginning::Fork(id)) = beginning else { return Vec::new() };
     let thread = thread_files(config).and_then(|files| files.load(id).ok());
     thread.map(|thread| context::changes(configured, config, &thread.entries)).unwrap_or_default()
@@ -93,7 +93,7 @@ pub(super) fn list(order: &AgentThreads, config: &Config) -> Result<Exit> {
 /// What a conversation is about: the user's first words.
 pub(super) fn first_words(files: &Threads, id: &ThreadId) -> String {
     let Ok(thread) = files.load(id) else { return String::new() };
-    let own = thread.entries.iter().filter(|entry| entry.origin == Origin::User);
+    let own = thread.entries.iter().filter(|entry| entry.origin == ItemOrigin::User);
     let first = own.filter_map(|entry| entry.item.words_of(Role::User)).next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(80).collect()
@@ -101,11 +101,11 @@ pub(super) fn first_words(files: &Threads, id: &ThreadId) -> String {
 
 /// The last words of the user and of the model, each with its mark.
 pub(super) fn last_words(thread: &Thread) -> Vec<(&'static str, String)> {
-    let last = |origin: Origin, role: Role| {
+    let last = |origin: ItemOrigin, role: Role| {
         let entries = thread.entries.iter().rev().filter(|entry| entry.origin == origin);
         entries.filter_map(|entry| entry.item.words_of(role)).next()
     };
-    let asked = last(Origin::User, Role::User).map(|text| ("› ", text));
-    let answered = last(Origin::Model, Role::Assistant).map(|text| ("", text));
+    let asked = last(ItemOrigin::User, Role::User).map(|text| ("› ", text));
+    let answered = last(ItemOrigin::Model, Role::Assistant).map(|text| ("", text));
     asked.into_iter().chain(answered).collect()
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Temporary};
-use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, Patience};
-use windlass_foreign::{Bearer, Secret, ServerSpec, Surroundings, ToolFilter, Transport};
+use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, KillDelays};
+use windlass_foreign::{Bearer, Secret, ServerSpec, ServersContext, ToolFilter, Transport};
 use windlass_settings::{
     ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, NetworkAccess, SandboxMode, withheld,
 };
@@ -42,7 +42,7 @@ pub(super) fn engine(configured: &Configured, config: &Config, layers: LayersNam
         guard: Guard::Program(guardian::program),
         grounds: Some(confinement::grounds_with(layers, config, named, Interface::Agent)),
         ahead: Ahead::OneHelper,
-        patience: Patience { grace: GRACE, ..Patience::default() },
+        patience: KillDelays { grace: GRACE, ..KillDelays::default() },
         ..EngineOptions::default()
     })?)
 }
@@ -132,13 +132,13 @@ pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
 }
 
 /// What the servers of other people's tools are started in. Nobody can be asked by them yet.
-pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> Surroundings {
+pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> ServersContext {
     let mut roots = vec![configured.directory.clone()];
     roots.extend(configured.roots.iter().cloned());
     let mut environment = config.environment.clone();
     environment.retain(|(name, _)| name != "PATH");
     environment.push(("PATH".into(), programs::search_path(configured, config)));
-    Surroundings {
+    ServersContext {
         engine: engine.clone(),
         keeping: Keeping::Memory,
         http: Some(Arc::new(Web::new(Proxies::of(config), certificates::named(config)))),

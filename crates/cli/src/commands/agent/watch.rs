@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use anyhow::Result;
 use tokio::sync::{mpsc, oneshot};
-use windlass_agent::{Event, EventKind, ThreadId};
+use windlass_agent::{AgentEvent, EventKind, ThreadId};
 
 use super::context::Configured;
 use super::json::JsonLines;
@@ -13,7 +13,7 @@ use crate::args::AgentOptions;
 use crate::config::Config;
 
 /// Follows events to their end.
-pub(super) enum Watcher {
+pub(super) enum EventPrinter {
     Json(JsonLines),
     Text(Lines),
 }
@@ -24,7 +24,7 @@ pub(super) struct Shown {
     pub(super) last_message: Option<String>,
 }
 
-impl Watcher {
+impl EventPrinter {
     pub(super) fn new(configured: &Configured, options: &AgentOptions, config: &Config) -> Result<Self> {
         let prices = configured
             .loaded
@@ -43,7 +43,7 @@ impl Watcher {
     pub(super) async fn watch(
         mut self,
         root: ThreadId,
-        (mut events, _watched): (mpsc::Receiver<Event>, oneshot::Sender<Infallible>),
+        (mut events, _watched): (mpsc::Receiver<AgentEvent>, oneshot::Sender<Infallible>),
     ) -> Result<Shown> {
         let mut shown = Shown::default();
         while let Some(event) = events.recv().await {

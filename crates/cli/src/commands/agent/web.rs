@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use windlass_foreign::{
     BodyFuture, Http, HttpAnswer, HttpBody, HttpError, HttpFuture, HttpMethod, HttpRequest,
 };
-use windlass_model::{Carrier, Certificates, Parcel, ReplyBody, Way};
+use windlass_model::{HttpTransport, Certificates, Parcel, ReplyBody, HttpRoute};
 
 use super::proxies::Proxies;
 
@@ -14,7 +14,7 @@ use super::proxies::Proxies;
 pub(super) struct Web {
     proxies: Proxies,
     certificates: Certificates,
-    carriers: Mutex<HashMap<String, Carrier>>,
+    carriers: Mutex<HashMap<String, HttpTransport>>,
 }
 
 impl Web {
@@ -22,15 +22,15 @@ impl Web {
         Self { proxies, certificates, carriers: Mutex::default() }
     }
 
-    fn carrier(&self, url: &str) -> Result<Carrier, HttpError> {
+    fn carrier(&self, url: &str) -> Result<HttpTransport, HttpError> {
         let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(carrier) = carriers.get(url) {
             return Ok(carrier.clone());
         }
         let failed = |error: &dyn std::fmt::Display| HttpError(format!("{error:#}"));
         let proxy = self.proxies.to("the server", url).map_err(|error| failed(&error))?;
-        let way = Way { proxy, certificates: self.certificates.clone(), ..Way::default() };
-        let carrier = Carrier::new("the server", url, way).map_err(|error| failed(&error))?;
+        let way = HttpRoute { proxy, certificates: self.certificates.clone(), ..HttpRoute::default() };
+        let carrier = HttpTransport::new("the server", url, way).map_err(|error| failed(&error))?;
         carriers.insert(url.to_owned(), carrier.clone());
         Ok(carrier)
     }

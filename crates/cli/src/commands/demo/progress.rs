@@ -3,8 +3,8 @@
 use anyhow::Result;
 use windlass_output::Offset;
 
-use super::stage::{Scene, Stage};
-use super::{Saving, Theatre, exited, raw_text, settled_text};
+use super::stage::{Scene, DemoOutput};
+use super::{Saving, DemoEngine, exited, raw_text, settled_text};
 use crate::report;
 
 /// Two hundred redraws of one line.
@@ -17,7 +17,7 @@ done
 printf '\nunpacked 3 packages\n'
 "#;
 
-pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Saving> {
     let session = theatre.start_on_terminal(&["sh", "-c", DOWNLOAD])?;
     exited(&session).await?;
     let raw = raw_text(session.journal(), Offset::ZERO);

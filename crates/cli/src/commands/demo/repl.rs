@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use windlass_output::Offset;
 
-use super::stage::{Scene, Stage, milliseconds};
-use super::{Saving, Theatre, exited, printed, raw_text, settled_text};
+use super::stage::{Scene, DemoOutput, milliseconds};
+use super::{Saving, DemoEngine, exited, printed, raw_text, settled_text};
 
 /// Somebody to talk to.
 struct Partner {
@@ -34,7 +34,7 @@ const PARTNERS: [Partner; 3] = [
 ];
 const ANSWER: &str = "^5050$";
 
-pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Saving> {
     let mut failure = None;
     for partner in &PARTNERS {
         match talk(theatre, partner).await {
@@ -45,13 +45,13 @@ pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
     Err(failure.context("nobody to talk to")?)
 }
 
-struct Talk {
+struct ReplExchange {
     raw: String,
     seen: String,
     answered: std::time::Duration,
 }
 
-async fn talk(theatre: &Theatre, partner: &Partner) -> Result<Talk> {
+async fn talk(theatre: &DemoEngine, partner: &Partner) -> Result<ReplExchange> {
     let session = theatre.start_on_terminal(partner.argv)?;
     if let Some(prompt) = partner.prompt {
         printed(&session, prompt, Offset::ZERO).await?;
@@ -64,10 +64,10 @@ async fn talk(theatre: &Theatre, partner: &Partner) -> Result<Talk> {
     session.write(format!("{}\n", partner.farewell)).await?;
     exited(&session).await?;
     let journal = session.journal();
-    Ok(Talk { raw: raw_text(journal, Offset::ZERO), seen: settled_text(journal, Offset::ZERO), answered })
+    Ok(ReplExchange { raw: raw_text(journal, Offset::ZERO), seen: settled_text(journal, Offset::ZERO), answered })
 }
 
-fn show(stage: &Stage, partner: &Partner, talk: &Talk) -> Result<Saving> {
+fn show(stage: &DemoOutput, partner: &Partner, talk: &ReplExchange) -> Result<Saving> {
     let facts = [format!(
         "a real terminal; the answer was waited for as /{ANSWER}/: {}",
         milliseconds(talk.answered)

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use windlass_engine::{ProcessLine, Receipt};
 use windlass_output::Offset;
 
-use super::stage::{Scene, Stage, milliseconds};
-use super::{Saving, Theatre, printed};
+use super::stage::{Scene, DemoOutput, milliseconds};
+use super::{Saving, DemoEngine, printed};
 use crate::failure::Exit;
 use crate::printing::print;
 use crate::report;
@@ -30,7 +30,7 @@ pub(crate) fn stray(name: &str) -> Result<Exit> {
     }
 }
 
-pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Saving> {
     let session = theatre.start(&["sh", "-c", ESCAPE])?;
     for name in STRAYS {
         printed(&session, &format!("{name} is up"), Offset::ZERO).await?;
@@ -56,7 +56,7 @@ pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
 }
 
 /// The receipt, as a model would be told; where this program lies is of no interest.
-fn told(theatre: &Theatre, receipt: &Receipt, ended: &[ProcessLine]) -> String {
+fn told(theatre: &DemoEngine, receipt: &Receipt, ended: &[ProcessLine]) -> String {
     let own = theatre.own_program.display().to_string();
     let mut lines = vec![format!("the shell {}", report::ending(receipt))];
     lines.extend(ended.iter().map(|process| format!("ended {process}").replace(&own, "windlass")));

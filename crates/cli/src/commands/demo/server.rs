@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use windlass_engine::Session;
 use windlass_output::Offset;
 
-use super::stage::{Scene, Stage, milliseconds};
-use super::{PATIENCE, Saving, Theatre, printed, settled_text};
+use super::stage::{Scene, DemoOutput, milliseconds};
+use super::{PATIENCE, Saving, DemoEngine, printed, settled_text};
 use crate::failure::Exit;
 use crate::printing::print;
 use crate::report;
@@ -32,7 +32,7 @@ pub(crate) fn serve() -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Saving> {
     let begun = Instant::now();
     let session = theatre.start(&[theatre.own_program.as_os_str(), OsStr::new("demo-server")])?;
     let (address, ready, answer) = visit(&session, begun).await?;

@@ -13,7 +13,7 @@ use crate::report;
 const WIDEST: usize = 78;
 const NARROWEST: usize = 40;
 
-pub(crate) struct Stage {
+pub(crate) struct DemoOutput {
     colour: Colour,
     width: usize,
 }
@@ -37,7 +37,7 @@ enum Paint {
     Green,
 }
 
-impl Stage {
+impl DemoOutput {
     pub(crate) fn new(config: &Config) -> Self {
         let terminal = config.terminals.stdout.map_or(WIDEST, |size| usize::from(size.cols));
         Self { colour: config.colour, width: terminal.clamp(NARROWEST, WIDEST) }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_line_of_a_box_is_as_wide_as_the_box() {
-        let stage = Stage { colour: Colour::Off, width: 60 };
+        let stage = DemoOutput { colour: Colour::Off, width: 60 };
         let actor = "an actor with a name that is much too long to fit into the corner";
         let scene = Scene { number: 1, title: "a title", actor, seen: "", facts: &[] };
         assert_eq!(stage.top(&scene).chars().count(), 60);

@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, ensure};
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
 
-use super::stage::{Scene, Stage};
-use super::{Saving, Theatre, bytes, exited, raw_text};
+use super::stage::{Scene, DemoOutput};
+use super::{Saving, DemoEngine, bytes, exited, raw_text};
 use crate::report;
 use windlass_engine::{Fitting, Form};
 
@@ -20,7 +20,7 @@ echo "3999 passed; 1 failed"; exit 1
 "#;
 const BUDGET: Tokens = Tokens::new(90);
 
-pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Saving> {
     let session = theatre.start(&["sh", "-c", TESTS])?;
     exited(&session).await?;
     let (id, journal) = (session.id(), session.journal());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use windlass_model::{Client, Event, Failure, Found, Item, Probe, Request, Step, StepKind};
+use windlass_model::{Client, ResponseEvent, Failure, ProbeFinding, Item, Probe, Request, ProbeStep, StepKind};
 use windlass_settings::{Faults, Provider, Settings};
 
 use super::Check;
@@ -132,7 +132,7 @@ fn steps(probe: &Probe, settings: &Settings) -> Vec<Check> {
     probe.steps.iter().map(|step| judged(step, settings)).collect()
 }
 
-fn judged(step: &Step, settings: &Settings) -> Check {
+fn judged(step: &ProbeStep, settings: &Settings) -> Check {
     let (name, advice) = match step.kind {
         StepKind::LookUp => ("agent dns", "look at the provider's base_url, and at the machine's DNS"),
         StepKind::Connect => {
@@ -147,14 +147,14 @@ fn judged(step: &Step, settings: &Settings) -> Check {
     let took = report::seconds(step.took);
     match &step.found {
         Err(failure) => Check::problem(name, failure.message.clone(), advice),
-        Ok(Found::Addresses(addresses)) => {
+        Ok(ProbeFinding::Addresses(addresses)) => {
             let shown: Vec<String> = addresses.iter().map(|address| address.ip().to_string()).collect();
             Check::ok(name, format!("{}, in {took}", shown.join(", ")))
         }
-        Ok(Found::Address(address)) => Check::ok(name, format!("{address}, in {took}")),
-        Ok(Found::Passed) => Check::ok(name, format!("in {took}")),
-        Ok(Found::Models(models)) => listed(name, models, settings),
-        Ok(Found::NoList { status }) => Check::note(
+        Ok(ProbeFinding::Address(address)) => Check::ok(name, format!("{address}, in {took}")),
+        Ok(ProbeFinding::Passed) => Check::ok(name, format!("in {took}")),
+        Ok(ProbeFinding::Models(models)) => listed(name, models, settings),
+        Ok(ProbeFinding::NoList { status }) => Check::note(
             name,
             format!(
                 "it answers, but lists no models (status {status}); whether the key is good is not known"
@@ -195,7 +195,7 @@ async fn answer(client: &Client, request: Request) -> Result<String, Failure> {
     let mut answer = client.send(&request).await?;
     let mut said = String::new();
     while let Some(event) = answer.next().await? {
-        if let Event::Text(text) = event {
+        if let ResponseEvent::Text(text) = event {
             said.push_str(&text);
         }
     }

@@ -1,12 +1,12 @@
 //! By what limits can be kept here: tried, by making a control group of each kind and removing it again.
 
-use windlass_sys::cgroup::{Controller, Hierarchies, Nest, NestName, Unusable, Version};
+use windlass_sys::cgroup::{Controller, Hierarchies, RuntimeCgroup, RuntimeCgroupName, Unusable, Version};
 
 use super::Check;
 
 pub(super) fn checks() -> Vec<Check> {
     // No session has a mark of family 0, so this name is nobody's.
-    let (nest, refusals) = Nest::make(&Hierarchies::of_this_process(), NestName::new(0), &Controller::ALL);
+    let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(0), &Controller::ALL);
     let refusal = |controller| refusals.iter().find(|refusal| refusal.controller == controller);
     let check = |controller| {
         let version = nest.as_ref().and_then(|nest| nest.version(controller));

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::config::{Config, below_home};
 use crate::report;
-use crate::rules_files::{self, Faulty, Place};
+use crate::rules_files::{self, Faulty, RulesLocation};
 
 const NAME: &str = "rules";
 
@@ -20,7 +20,7 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
 }
 
 /// One check for each fault of a file; none for a file that is not there.
-fn check(place: &Place, config: &Config) -> Vec<Check> {
+fn check(place: &RulesLocation, config: &Config) -> Vec<Check> {
     let error = match rules_files::read(place, config) {
         Ok(None) => return Vec::new(),
         Ok(Some(file)) => {

@@ -6,15 +6,15 @@ use windlass_output::{GrepKind, GrepLine, LONGEST_SHOWN_LINE, Offset, Span, Toke
 
 use super::choice::{Chosen, numbered};
 use super::missing::marker;
-use super::{Chooser, Reading};
+use super::{Chooser, LogQuery};
 use crate::args::ViewKind;
 use crate::printing::print;
 use crate::report;
 use crate::sessions::State;
-use windlass_engine::{Fitted, Fitting, Part, Reader, Wanted};
+use windlass_engine::{Fitted, Fitting, OutputPart, Reader, ReaderDemand};
 
 /// What was asked for, within a budget.
-enum Answer {
+enum LogReply {
     Excerpt(Fitted),
     Matches(Matches),
 }
@@ -53,13 +53,13 @@ impl Matches {
     }
 }
 
-impl Reading<'_> {
+impl LogQuery<'_> {
     /// Gives the part of the output that was looked at, as does the next.
     pub(super) fn print_fitted(&self, budget: Tokens) -> Result<Span> {
         let (answer, read) = self.fit(budget)?;
         let mut text = match answer {
-            Answer::Excerpt(fitted) => fitted.text,
-            Answer::Matches(matches) => matches.text(),
+            LogReply::Excerpt(fitted) => fitted.text,
+            LogReply::Matches(matches) => matches.text(),
         };
         if text.is_empty() {
             self.say_why_nothing_shows();
@@ -90,8 +90,8 @@ impl Reading<'_> {
         journal["complete"] = is_complete.into();
         object.insert("journal".to_owned(), journal);
         match answer {
-            Answer::Excerpt(fitted) => report::excerpt_fields(&fitted, &mut object),
-            Answer::Matches(matches) => {
+            LogReply::Excerpt(fitted) => report::excerpt_fields(&fitted, &mut object),
+            LogReply::Matches(matches) => {
                 object.insert("matches".to_owned(), matches.lines.iter().map(match_json).collect());
                 object.insert("matches_omitted".to_owned(), matches.omitted.into());
                 if let Some(raw) = matches.is_empty().then(|| self.overwritten_match()).flatten() {
@@ -106,14 +106,14 @@ impl Reading<'_> {
         Ok(read)
     }
 
-    fn fit(&self, budget: Tokens) -> Result<(Answer, Span)> {
+    fn fit(&self, budget: Tokens) -> Result<(LogReply, Span)> {
         let tokenizer = Tokenizer::from(self.order.shown.tokenizer);
         let form = self.form();
         let marker = report::marker(tokenizer, &self.record.start.id);
         let fitting = Fitting { form, budget, tokenizer, marker };
         if self.view() == ViewKind::Screen {
             let screen = View::verbatim(self.screen(), Offset::ZERO);
-            return Ok((Answer::Excerpt(fitting.fit_view(&screen, self.all())), self.all()));
+            return Ok((LogReply::Excerpt(fitting.fit_view(&screen, self.all())), self.all()));
         }
         match self.chooser() {
             Chooser::Everything => Ok(self.fit_span(&fitting)),
@@ -121,40 +121,40 @@ impl Reading<'_> {
         }
     }
 
-    fn fit_span(&self, fitting: &Fitting<'_>) -> (Answer, Span) {
+    fn fit_span(&self, fitting: &Fitting<'_>) -> (LogReply, Span) {
         let read = self.span().intersect(self.all());
-        (Answer::Excerpt(fitting.fit(&self.journal, self.span())), read)
+        (LogReply::Excerpt(fitting.fit(&self.journal, self.span())), read)
     }
 
-    fn choose(&self, mut chooser: Chooser, fitting: &Fitting<'_>) -> Result<(Answer, Span)> {
+    fn choose(&self, mut chooser: Chooser, fitting: &Fitting<'_>) -> Result<(LogReply, Span)> {
         let (left, tokenizer) = (fitting.budget.get(), fitting.tokenizer);
         let mut matches = Matches { lines: Vec::new(), omitted: 0, left, tokenizer };
-        let mut take = |part: Part<'_>| -> Result<Wanted> {
-            if let Part::Text(view) = part {
+        let mut take = |part: OutputPart<'_>| -> Result<ReaderDemand> {
+            if let OutputPart::Text(view) = part {
                 chooser.feed(view);
                 chooser.take_matches().into_iter().for_each(|line| matches.add(line));
             }
-            Ok(if chooser.is_complete() { Wanted::NoMore } else { Wanted::More })
+            Ok(if chooser.is_complete() { ReaderDemand::NoMore } else { ReaderDemand::More })
         };
         let mut reader = Reader::new(&self.journal, Offset::ZERO, fitting.form);
         let wanted = reader.advance(self.journal.end(), &mut take)?;
-        if wanted == Wanted::More {
+        if wanted == ReaderDemand::More {
             reader.finish(&mut take)?;
         }
         let is_tail = matches!(chooser, Chooser::Tail(_));
         Ok(match chooser.finish() {
             Chosen::Matches(last) => {
                 last.into_iter().for_each(|line| matches.add(line));
-                (Answer::Matches(matches), self.all())
+                (LogReply::Matches(matches), self.all())
             }
             Chosen::Text(view) => {
                 let span = view.raw_span(0..view.text().len());
                 let read = match wanted {
-                    Wanted::NoMore => span,
-                    Wanted::More if is_tail && !span.is_empty() => Span::new(span.from(), self.all().to()),
-                    Wanted::More => self.all(),
+                    ReaderDemand::NoMore => span,
+                    ReaderDemand::More if is_tail && !span.is_empty() => Span::new(span.from(), self.all().to()),
+                    ReaderDemand::More => self.all(),
                 };
-                (Answer::Excerpt(fitting.fit_view(&view, span)), read)
+                (LogReply::Excerpt(fitting.fit_view(&view, span)), read)
             }
             Chosen::Everything => self.fit_span(fitting),
         })

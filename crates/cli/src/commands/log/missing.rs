@@ -2,7 +2,7 @@
 //! the last line before one for the end.
 
 use anyhow::Result;
-use windlass_engine::{Missing, Part, Wanted, Why};
+use windlass_engine::{Missing, OutputPart, ReaderDemand, Why};
 use windlass_output::{Offset, View};
 
 use super::choice::{Chooser, Chosen};
@@ -37,24 +37,24 @@ impl Printed {
         self.is_blank
     }
 
-    pub(super) fn take(&mut self, part: &Part<'_>) -> Result<Wanted> {
+    pub(super) fn take(&mut self, part: &OutputPart<'_>) -> Result<ReaderDemand> {
         match part {
-            Part::Text(view) if matches!(self.chooser, Chooser::Everything) => self.print(view.text())?,
-            Part::Text(view) => {
+            OutputPart::Text(view) if matches!(self.chooser, Chooser::Everything) => self.print(view.text())?,
+            OutputPart::Text(view) => {
                 self.chooser.feed(view);
                 self.upto = self.upto.max(view.raw_span(0..view.text().len()).to());
                 let ready = self.chooser.ready();
                 self.print(&ready)?;
             }
-            Part::Gone(missing) if matches!(self.chooser, Chooser::Tail(_)) => {
+            OutputPart::Gone(missing) if matches!(self.chooser, Chooser::Tail(_)) => {
                 self.held.push((*missing).clone());
             }
-            Part::Gone(missing) => {
+            OutputPart::Gone(missing) => {
                 let end_of_line = if self.mid_line { "\n" } else { "" };
                 self.print(&format!("{end_of_line}{}", marker(missing)))?;
             }
         }
-        Ok(if self.chooser.is_complete() { Wanted::NoMore } else { Wanted::More })
+        Ok(if self.chooser.is_complete() { ReaderDemand::NoMore } else { ReaderDemand::More })
     }
 
     fn print(&mut self, text: &str) -> Result<()> {

@@ -11,15 +11,15 @@ use windlass_sys::terminal::RawMode;
 
 use super::input;
 use super::plan::{Keyboard, Presentation};
-use super::signals::{Signals, Told};
+use super::signals::{Signals, OutsideSignal};
 use super::stream::{self, Goal, Streamed};
-use super::turn::Turn;
+use super::turn::RunEnd;
 use crate::config;
 
 /// How long the last output may take to be written once we were told to end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-pub(crate) struct Front {
+pub(crate) struct LocalFront {
     session: Session,
     signals: Signals,
     interrupts: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Front {
     goal: watch::Sender<Goal>,
 }
 
-impl Front {
+impl LocalFront {
     pub(crate) fn open(
         session: &Session,
         presentation: Presentation,
@@ -55,7 +55,7 @@ impl Front {
     }
 
     /// Waits until there is a reason to stop waiting, obeying whoever has something to say meanwhile.
-    pub(crate) async fn attend(&mut self, until: &Until) -> Turn {
+    pub(crate) async fn attend(&mut self, until: &Until) -> RunEnd {
         let session = self.session.clone();
         let mut wait = pin!(session.wait(until));
         loop {
@@ -66,22 +66,22 @@ impl Front {
                         return turn;
                     }
                 }
-                met = &mut wait => return Turn::from(met),
+                met = &mut wait => return RunEnd::from(met),
                 turn = self.output.failed() => return turn,
             }
         }
     }
 
-    async fn obey(&mut self, told: Told) -> Option<Turn> {
+    async fn obey(&mut self, told: OutsideSignal) -> Option<RunEnd> {
         match told {
-            Told::End(signal) => return Some(Turn::Ended(signal)),
-            Told::Interrupt(signal) if self.interrupts > 0 => return Some(Turn::Stopped(signal)),
-            Told::Interrupt(signal) => {
+            OutsideSignal::End(signal) => return Some(RunEnd::Ended(signal)),
+            OutsideSignal::Interrupt(signal) if self.interrupts > 0 => return Some(RunEnd::Stopped(signal)),
+            OutsideSignal::Interrupt(signal) => {
                 self.interrupts += 1;
                 // One that has exited meanwhile needs no signal.
                 let _ = self.session.signal(signal).await;
             }
-            Told::Resized => {
+            OutsideSignal::Resized => {
                 // A session on pipes has no size.
                 let _ = self.session.resize(config::own_size()).await;
             }
@@ -90,17 +90,17 @@ impl Front {
     }
 
     /// What the turn means for the session.
-    pub(crate) async fn carry_out(&self, turn: &Turn, engine: &Engine) {
+    pub(crate) async fn carry_out(&self, turn: &RunEnd, engine: &Engine) {
         match turn {
-            Turn::Exited(_) => {}
-            Turn::Ended(_) => drop(engine.shutdown().await),
+            RunEnd::Exited(_) => {}
+            RunEnd::Ended(_) => drop(engine.shutdown().await),
             _ => drop(self.session.stop().await),
         }
     }
 
     /// Waits for the last output to be taken, unless we are told not to, and gives the terminal back. What happens to
     /// the output meanwhile may still change the turn.
-    pub(crate) async fn close(mut self, turn: Turn) -> Turn {
+    pub(crate) async fn close(mut self, turn: RunEnd) -> RunEnd {
         if let Some(keys) = self.keys.take() {
             keys.abort();
         }
@@ -109,7 +109,7 @@ impl Front {
         }
         match turn {
             // Who was told to end does not wait long for a reader that does not read.
-            Turn::Ended(_) => drop(tokio::time::timeout(LAST_WORDS, self.last_output()).await),
+            RunEnd::Ended(_) => drop(tokio::time::timeout(LAST_WORDS, self.last_output()).await),
             _ => self.last_output().await,
         }
         drop(self.raw_mode.take());
@@ -121,7 +121,7 @@ impl Front {
             tokio::select! {
                 () = self.output.ended() => return,
                 told = self.signals.next() => {
-                    if told != Told::Resized {
+                    if told != OutsideSignal::Resized {
                         return;
                     }
                 }
@@ -147,10 +147,10 @@ impl Output {
     }
 
     /// Waits until output cannot be written any more: for ever, while it can.
-    async fn failed(&mut self) -> Turn {
+    async fn failed(&mut self) -> RunEnd {
         self.ended().await;
         match self {
-            Self::Over(Err(error)) => Turn::of_failed_write(error),
+            Self::Over(Err(error)) => RunEnd::of_failed_write(error),
             Self::Over(Ok(_)) | Self::Unused | Self::Streaming(_) => std::future::pending().await,
         }
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use tokio::task::JoinHandle;
 use windlass_server::client::shapes::{AbsolutePath, OutputStream, TerminalSize};
 use windlass_server::client::{
-    Client, ClientError, ClientOptions, Endpoint, Io, Output, Piece, Process, Slowness, Start,
+    Client, ClientError, ClientOptions, Endpoint, Io, Output, ClientPiece, Process, Slowness, Start,
 };
 use windlass_server::gate::Token;
 use windlass_sys::pty::Size;
@@ -18,7 +18,7 @@ use windlass_sys::terminal::RawMode;
 
 use super::input;
 use super::plan::{self, Keyboard, Presentation};
-use super::signals::{Signals, Told};
+use super::signals::{Signals, OutsideSignal};
 use crate::args::{EnvironmentChange, Run};
 use crate::config::{self, Config};
 use crate::failure::{Exit, Usage};
@@ -46,7 +46,7 @@ pub(crate) async fn run(order: Run, endpoint: Endpoint, config: Config) -> Resul
     // A terminal that refuses raw mode is still good for lines.
     let raw_mode = raw.then(|| RawMode::enter(rustix::stdio::stdin()).ok()).flatten();
     let keys = (keyboard != Keyboard::Unused).then(|| tokio::spawn(forward(process.clone())));
-    let mut front = Front { process, signals, interrupts: 0, streaming: tokio::spawn(stream(output)) };
+    let mut front = RemoteFront { process, signals, interrupts: 0, streaming: tokio::spawn(stream(output)) };
     let ended = front.attend().await;
     if let Some(keys) = keys {
         keys.abort();
@@ -112,14 +112,14 @@ fn cells(size: Size) -> TerminalSize {
 }
 
 /// Between the process and whoever started windlass.
-struct Front {
+struct RemoteFront {
     process: Process,
     signals: Signals,
     interrupts: u32,
     streaming: JoinHandle<Result<u64>>,
 }
 
-impl Front {
+impl RemoteFront {
     /// Waits for the end, obeying whoever has something to say meanwhile.
     async fn attend(&mut self) -> Result<Exit> {
         loop {
@@ -139,15 +139,15 @@ impl Front {
     }
 
     /// Passes on what we are told. Nobody waits for the server's answer: our own output may have to go out before it comes.
-    fn obey(&mut self, told: Told) -> Option<Signal> {
+    fn obey(&mut self, told: OutsideSignal) -> Option<Signal> {
         match told {
-            Told::End(signal) => return Some(signal),
-            Told::Interrupt(signal) if self.interrupts > 0 => return Some(signal),
-            Told::Interrupt(signal) => {
+            OutsideSignal::End(signal) => return Some(signal),
+            OutsideSignal::Interrupt(signal) if self.interrupts > 0 => return Some(signal),
+            OutsideSignal::Interrupt(signal) => {
                 self.interrupts += 1;
                 drop(tokio::spawn(interrupt(self.process.clone(), signal)));
             }
-            Told::Resized => {
+            OutsideSignal::Resized => {
                 let process = self.process.clone();
                 // A process on pipes has no size.
                 drop(tokio::spawn(async move { process.resize(cells(config::own_size())).await }));
@@ -209,8 +209,8 @@ async fn stream(mut output: Output) -> Result<u64> {
     let mut dropped = 0;
     while let Some(piece) = output.next().await? {
         match piece {
-            Piece::Dropped { from, to } => dropped += to - from,
-            Piece::Bytes { stream, bytes, .. } => {
+            ClientPiece::Dropped { from, to } => dropped += to - from,
+            ClientPiece::Bytes { stream, bytes, .. } => {
                 let written = tokio::task::spawn_blocking(move || match stream {
                     OutputStream::Stdout => write_all(rustix::stdio::stdout(), &bytes),
                     OutputStream::Stderr => write_all(rustix::stdio::stderr(), &bytes),

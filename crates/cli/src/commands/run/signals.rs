@@ -6,7 +6,7 @@ use windlass_sys::signal::Signal;
 
 /// What we are told from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum OutsideSignal {
     /// Ctrl-C or Ctrl-\: meant for the command first.
     Interrupt(Signal),
     /// We are to end, and the command with us.
@@ -43,18 +43,18 @@ impl Signals {
 
     /// Waits for any signal that people and systems end a program with.
     pub(crate) async fn told_to_end(mut self) {
-        while self.next().await == Told::Resized {}
+        while self.next().await == OutsideSignal::Resized {}
     }
 
     /// The next one. May be dropped and asked again without losing any.
-    pub(crate) async fn next(&mut self) -> Told {
+    pub(crate) async fn next(&mut self) -> OutsideSignal {
         tokio::select! {
             biased;
-            () = arrival(&mut self.terminate) => Told::End(Signal::TERM),
-            () = arrival(&mut self.hangup) => Told::End(Signal::HUP),
-            () = arrival(&mut self.interrupt) => Told::Interrupt(Signal::INT),
-            () = arrival(&mut self.quit) => Told::Interrupt(Signal::QUIT),
-            () = arrival(&mut self.window) => Told::Resized,
+            () = arrival(&mut self.terminate) => OutsideSignal::End(Signal::TERM),
+            () = arrival(&mut self.hangup) => OutsideSignal::End(Signal::HUP),
+            () = arrival(&mut self.interrupt) => OutsideSignal::Interrupt(Signal::INT),
+            () = arrival(&mut self.quit) => OutsideSignal::Interrupt(Signal::QUIT),
+            () = arrival(&mut self.window) => OutsideSignal::Resized,
         }
     }
 }

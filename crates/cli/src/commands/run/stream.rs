@@ -3,7 +3,7 @@
 use std::io;
 
 use tokio::sync::watch;
-use windlass_engine::{Delivery, Piece, Session, Stream, SubscriptionLimits};
+use windlass_engine::{Delivery, JournalPiece, Session, Stream, SubscriptionLimits};
 use windlass_output::Offset;
 
 use crate::printing::write_all;
@@ -59,8 +59,8 @@ fn is_reached(goal: Goal, position: Offset) -> bool {
 }
 
 /// Writes one piece and says how many bytes of it are missing.
-async fn write(piece: Piece) -> io::Result<u64> {
-    let Piece::Bytes { stream, bytes, .. } = piece else { return Ok(piece.span().len()) };
+async fn write(piece: JournalPiece) -> io::Result<u64> {
+    let JournalPiece::Bytes { stream, bytes, .. } = piece else { return Ok(piece.span().len()) };
     let written = tokio::task::spawn_blocking(move || match stream {
         Stream::Stdout | Stream::Terminal => write_all(rustix::stdio::stdout(), &bytes),
         Stream::Stderr => write_all(rustix::stdio::stderr(), &bytes),

@@ -10,25 +10,25 @@ use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
 
 use super::plan::Presentation;
-use super::turn::Turn;
+use super::turn::RunEnd;
 use crate::args::ViewKind;
 use crate::printing::print;
 use crate::report;
 use crate::sessions::State;
-use windlass_engine::{Fitted, Fitting, Form, Part, Reader, Wanted};
+use windlass_engine::{Fitted, Fitting, Form, OutputPart, Reader, ReaderDemand};
 
 /// A run that is over, as far as windlass is concerned.
-pub(crate) struct Telling<'a> {
+pub(crate) struct RunReport<'a> {
     pub(crate) session: &'a Session,
     pub(crate) store: Option<&'a Store>,
-    pub(crate) turn: &'a Turn,
+    pub(crate) turn: &'a RunEnd,
     pub(crate) until: &'a Until,
     /// What was ended when windlass was about to exit.
     pub(crate) swept: &'a TreeEnd,
     pub(crate) tokenizer: Tokenizer,
 }
 
-impl Telling<'_> {
+impl RunReport<'_> {
     /// Shows the output and says what there is to say.
     pub(crate) fn tell(&self, presentation: Presentation) -> Result<()> {
         match presentation {
@@ -69,17 +69,17 @@ impl Telling<'_> {
             return print(with_newline(&screen.text));
         }
         let journal = self.session.journal();
-        let mut take = |part: Part<'_>| -> Result<Wanted> {
+        let mut take = |part: OutputPart<'_>| -> Result<ReaderDemand> {
             match part {
-                Part::Text(text) => print(text.text())?,
-                Part::Gone(missing) if missing.is_expected() => {
+                OutputPart::Text(text) => print(text.text())?,
+                OutputPart::Gone(missing) if missing.is_expected() => {
                     print(format!("…{} bytes are no longer kept…\n", missing.span.len()))?;
                 }
-                Part::Gone(missing) => {
+                OutputPart::Gone(missing) => {
                     print(format!("…{} bytes at {} are missing…\n", missing.span.len(), missing.span))?;
                 }
             }
-            Ok(Wanted::More)
+            Ok(ReaderDemand::More)
         };
         let mut reader = Reader::new(journal, Offset::ZERO, Form::Settled);
         reader.advance(journal.end(), &mut take)?;
@@ -97,25 +97,25 @@ impl Telling<'_> {
     fn remark_on_turn(&self) {
         let id = self.session.id();
         match self.turn {
-            Turn::Met(Met::Pattern(found)) => {
+            RunEnd::Met(Met::Pattern(found)) => {
                 say(&format!("session {id} printed {:?}; it {}", found.text, self.end_after_match()));
             }
-            Turn::Met(Met::Idle(time)) => {
+            RunEnd::Met(Met::Idle(time)) => {
                 let (time, end) = (report::duration(*time), self.end_after_match());
                 say(&format!("session {id} was silent for {time}; it {end}"));
             }
-            Turn::Exited(_) if self.turn.has_missed(self.until) => {
+            RunEnd::Exited(_) if self.turn.has_missed(self.until) => {
                 say(&format!("session {id} ended without printing what --until waits for"));
             }
-            Turn::Exited(receipt) => self.remark_on_exit(receipt),
-            Turn::Unwritable(reason) => say(&format!("cannot write the output of session {id}: {reason}")),
-            Turn::Missed { bytes } => {
+            RunEnd::Exited(receipt) => self.remark_on_exit(receipt),
+            RunEnd::Unwritable(reason) => say(&format!("cannot write the output of session {id}: {reason}")),
+            RunEnd::Missed { bytes } => {
                 let missed = report::bytes(*bytes);
                 say(&format!(
                     "the reader was too slow: {missed} of session {id} were dropped before it took them"
                 ));
             }
-            Turn::Met(_) | Turn::Ended(_) | Turn::Stopped(_) | Turn::ReaderGone => {}
+            RunEnd::Met(_) | RunEnd::Ended(_) | RunEnd::Stopped(_) | RunEnd::ReaderGone => {}
         }
     }
 
@@ -238,7 +238,7 @@ fn end_after_match(receipt: Option<&Receipt>) -> String {
     }
 }
 
-impl Turn {
+impl RunEnd {
     fn json(&self) -> Value {
         match self {
             Self::Exited(_) => json!({"condition": "exit"}),

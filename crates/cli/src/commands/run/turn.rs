@@ -11,7 +11,7 @@ use crate::failure::Exit;
 
 /// Why windlass stops waiting.
 #[derive(Debug)]
-pub(crate) enum Turn {
+pub(crate) enum RunEnd {
     /// The command has exited.
     Exited(Arc<Receipt>),
     /// A condition other than the exit was met.
@@ -31,7 +31,7 @@ pub(crate) enum Turn {
     },
 }
 
-impl Turn {
+impl RunEnd {
     /// What a failed write to our output means.
     pub(crate) fn of_failed_write(error: &io::Error) -> Self {
         match error.kind() {
@@ -63,7 +63,7 @@ impl Turn {
     }
 }
 
-impl Turn {
+impl RunEnd {
     /// Whether the command ended well, and never printed what was waited for.
     pub(crate) fn has_missed(&self, until: &Until) -> bool {
         let Self::Exited(receipt) = self else { return false };
@@ -71,7 +71,7 @@ impl Turn {
     }
 }
 
-impl From<Met> for Turn {
+impl From<Met> for RunEnd {
     fn from(met: Met) -> Self {
         match met {
             Met::Exit(receipt) => Self::Exited(receipt),
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_part_of_the_output_is_never_taken_for_the_whole() {
-        let idle = || Turn::Met(Met::Idle(std::time::Duration::ZERO));
+        let idle = || RunEnd::Met(Met::Idle(std::time::Duration::ZERO));
         let whole = Ok(Streamed { missed: 0 });
         let part = Ok(Streamed { missed: 7 });
         let broken = Err(io::ErrorKind::BrokenPipe.into());
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(idle().after(Some(&part)).exit(&Until::default()), Exit::CANNOT_RUN);
         assert_eq!(idle().after(Some(&full)).exit(&Until::default()), Exit::CANNOT_RUN);
         assert_eq!(idle().after(Some(&broken)).exit(&Until::default()), Exit::READER_GONE);
-        let ended = Turn::Ended(Signal::TERM).after(Some(&broken));
+        let ended = RunEnd::Ended(Signal::TERM).after(Some(&broken));
         assert_eq!(ended.exit(&Until::default()), Exit::of_command(143), "whoever told us to end is told so");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windlass_engine::{SessionId, SessionRecord, Store};
 use windlass_sys::mark::{self, Mark};
 use windlass_sys::process::Pid;
-use windlass_sys::usage::{self, Usage, Wanted};
+use windlass_sys::usage::{self, Usage, UsageFields};
 
 use crate::report;
 use crate::sessions::{self, State};
@@ -71,7 +71,7 @@ impl Seen {
         let members = mark.and_then(|mark| members.get(&mark)).map(Vec::as_slice).unwrap_or_default();
         // Only the difference of two looks is shown: what cannot be read now has no rate.
         let output = store.output_len(&record).unwrap_or(0);
-        let usage = usage::of(members, Wanted::default());
+        let usage = usage::of(members, UsageFields::default());
         Self { memory: usage::proportional_memory(members), usage, state, output, record }
     }
 

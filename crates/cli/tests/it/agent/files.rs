@@ -1,7 +1,7 @@
 //! Looking at files without commands.
 
 use serde_json::{Value, json};
-use windlass_testkit::model::{Dialect, always, call, say, turn};
+use windlass_testkit::model::{RequestDialect, always, call, say, turn};
 
 use super::stage::{BOTH, Stage};
 
@@ -84,7 +84,7 @@ fn pictures_of_the_command_line_go_with_the_task() {
         let mut stage = Stage::speaking(
             dialect,
             vec![turn(move |request| {
-                let list = if dialect == Dialect::Chat { "messages" } else { "input" };
+                let list = if dialect == RequestDialect::Chat { "messages" } else { "input" };
                 let last: &Value = request.body()[list].as_array().unwrap().last().unwrap();
                 assert!(last.to_string().contains("data:image/png;base64,"), "{last}");
                 assert!(last.to_string().contains("what is this?"), "{last}");

@@ -1,7 +1,7 @@
 //! How the program is asked, and what it prints where.
 
 use serde_json::json;
-use windlass_testkit::model::{Dialect, always, say, turn};
+use windlass_testkit::model::{RequestDialect, always, say, turn};
 
 use super::stage::{BOTH, Stage, exec};
 
@@ -76,8 +76,8 @@ fn the_last_message_can_be_given_a_schema() {
             dialect,
             vec![turn(move |request| {
                 let format = match dialect {
-                    Dialect::Responses => &request.body()["text"]["format"],
-                    Dialect::Chat => &request.body()["response_format"],
+                    RequestDialect::Responses => &request.body()["text"]["format"],
+                    RequestDialect::Chat => &request.body()["response_format"],
                 };
                 assert_eq!(format["type"], "json_schema", "{format}");
                 let found = format.get("schema").unwrap_or(&format["json_schema"]["schema"]);

@@ -1,18 +1,18 @@
 //! Conversations that grow too long.
 
 use serde_json::json;
-use windlass_testkit::model::{Dialect, Reply, Request, Usage, always, say, turn};
+use windlass_testkit::model::{RequestDialect, Reply, Request, Usage, always, say, turn};
 
 use super::stage::{BOTH, Stage, exec};
 
 const TASK: &str = "count the grains of sand, and be exact";
 
-fn too_long(dialect: Dialect) -> Reply {
+fn too_long(dialect: RequestDialect) -> Reply {
     match dialect {
-        Dialect::Responses => {
+        RequestDialect::Responses => {
             Reply::failed("context_length_exceeded", "Your input exceeds the context window")
         }
-        Dialect::Chat => Reply::refusal(400, "This model's maximum context length is 4096 tokens"),
+        RequestDialect::Chat => Reply::refusal(400, "This model's maximum context length is 4096 tokens"),
     }
 }
 
@@ -54,9 +54,9 @@ fn a_conversation_that_is_too_long_is_summed_up_once_and_goes_on() {
 #[test]
 fn one_that_stays_too_long_fails_instead_of_being_summed_up_for_ever() {
     let mut stage = Stage::playing(vec![
-        always(too_long(Dialect::Responses)),
+        always(too_long(RequestDialect::Responses)),
         turn(summed_up),
-        always(too_long(Dialect::Responses)),
+        always(too_long(RequestDialect::Responses)),
     ])
     .compacting(1);
     stage.run(&[TASK]).badly(1, "context window");
@@ -111,7 +111,7 @@ fn what_was_summed_up_stays_so_in_the_next_program() {
 #[test]
 fn the_model_is_told_what_is_asked_for_in_a_summary() {
     let mut stage = Stage::playing(vec![
-        always(too_long(Dialect::Responses)),
+        always(too_long(RequestDialect::Responses)),
         turn(|request| {
             assert!(request.is_asked("sum up in one word"), "{}", request.text());
             assert_eq!(request.body()["parallel_tool_calls"], json!(false));

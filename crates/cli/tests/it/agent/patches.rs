@@ -1,7 +1,7 @@
 //! Patches, whichever way they come.
 
 use serde_json::json;
-use windlass_testkit::model::{Dialect, always, call, custom, say, turn};
+use windlass_testkit::model::{RequestDialect, always, call, custom, say, turn};
 
 use super::stage::{BOTH, Stage, exec};
 
@@ -38,7 +38,7 @@ fn a_patch_as_free_text_changes_files_and_is_told_as_a_change() {
 
 #[test]
 fn a_patch_as_arguments_is_taken_under_either_name() {
-    for dialect in [Dialect::Responses, Dialect::Chat] {
+    for dialect in [RequestDialect::Responses, RequestDialect::Chat] {
         for name in ["input", "patch"] {
             let mut stage = Stage::speaking(
                 dialect,

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use windlass_testkit::codex::{self, Configuration};
 use windlass_testkit::model::{
-    Invariants, Model, Reply, Turn, always, call, call_verbatim, custom, say, think,
+    Invariants, Model, Reply, ModelTurn, always, call, call_verbatim, custom, say, think,
 };
 use windlass_testkit::{Scratch, survivors};
 
@@ -17,10 +17,10 @@ const PATCH: &str = "*** Begin Patch\n*** Add File: note.txt\n+added\n*** End Pa
 const RETRIES: &str = "model_providers.scripted.stream_max_retries=2";
 
 /// A script that both can play.
-type Play = (&'static str, fn() -> Vec<Turn>);
+type Play = (&'static str, fn() -> Vec<ModelTurn>);
 
 /// A script that ends well.
-fn then_done(replies: Vec<Reply>) -> Vec<Turn> {
+fn then_done(replies: Vec<Reply>) -> Vec<ModelTurn> {
     replies.into_iter().chain([say("done")]).map(always).collect()
 }
 
@@ -33,7 +33,7 @@ fn briefly(script: &str, tty: bool) -> Reply {
     call("exec_command", json!({ "cmd": script, "tty": tty, "yield_time_ms": 250 }))
 }
 
-fn refused(count: usize, status: u16) -> Vec<Turn> {
+fn refused(count: usize, status: u16) -> Vec<ModelTurn> {
     (0..count).map(|_| always(Reply::refusal(status, "no"))).collect()
 }
 
@@ -115,7 +115,7 @@ fn codex_plays_the_same_scripts_and_where_it_differs_is_printed() {
     println!("{alike} of {} the same", PLAYS.len());
 }
 
-fn ours(turns: Vec<Turn>) -> Told {
+fn ours(turns: Vec<ModelTurn>) -> Told {
     let model = Model::playing(turns);
     let home = Scratch::new("ours");
     // A stage of its own for the surroundings; the model is this one, whose script need not be played to its end.
@@ -128,7 +128,7 @@ fn ours(turns: Vec<Turn>) -> Told {
     told(&model, output.status.code(), &output.stdout)
 }
 
-fn theirs(turns: Vec<Turn>) -> Told {
+fn theirs(turns: Vec<ModelTurn>) -> Told {
     let model = Model::playing(turns);
     let home = Scratch::new("theirs");
     let configuration = Configuration { model: &model.base_url(), features: "", more: "" };

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
-use windlass_testkit::model::{Dialect, Invariants, MODEL, Model, Reply, Request, Role, Turn};
+use windlass_testkit::model::{RequestDialect, Invariants, MODEL, Model, Reply, Request, Role, ModelTurn};
 use windlass_testkit::{Scratch, survivors};
 
 use crate::rig::{WINDLASS, as_ordinary, give_to_ordinary, held, nothing_survives};
@@ -23,7 +23,7 @@ pub(crate) const SECRETS: [(&str, &str); 3] = [
 ];
 
 /// Both ways of talking to a model.
-pub(crate) const BOTH: [Dialect; 2] = [Dialect::Responses, Dialect::Chat];
+pub(crate) const BOTH: [RequestDialect; 2] = [RequestDialect::Responses, RequestDialect::Chat];
 
 /// The user that runs the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,35 +62,35 @@ pub(crate) struct Going {
 
 impl Stage {
     /// A model that plays these turns, asked in the Responses dialect.
-    pub(crate) fn playing(turns: Vec<Turn>) -> Self {
-        Self::over(Model::playing(turns), Dialect::Responses)
+    pub(crate) fn playing(turns: Vec<ModelTurn>) -> Self {
+        Self::over(Model::playing(turns), RequestDialect::Responses)
     }
 
     /// The same in a dialect.
-    pub(crate) fn speaking(dialect: Dialect, turns: Vec<Turn>) -> Self {
+    pub(crate) fn speaking(dialect: RequestDialect, turns: Vec<ModelTurn>) -> Self {
         Self::over(Model::playing(turns), dialect)
     }
 
     /// Several agents, each with its own turns.
     pub(crate) fn casting(roles: Vec<Role>) -> Self {
-        Self::over(Model::casting(roles), Dialect::Responses)
+        Self::over(Model::casting(roles), RequestDialect::Responses)
     }
 
     /// The same in a dialect.
-    pub(crate) fn casting_in(dialect: Dialect, roles: Vec<Role>) -> Self {
+    pub(crate) fn casting_in(dialect: RequestDialect, roles: Vec<Role>) -> Self {
         Self::over(Model::casting(roles), dialect)
     }
 
     /// A model that answers everything by this function.
     pub(crate) fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        Self::over(Model::answering(answer), Dialect::Responses)
+        Self::over(Model::answering(answer), RequestDialect::Responses)
     }
 
-    fn over(model: Model, dialect: Dialect) -> Self {
+    fn over(model: Model, dialect: RequestDialect) -> Self {
         model.require_key(SECRETS[0].1);
         let wire = match dialect {
-            Dialect::Responses => "responses",
-            Dialect::Chat => "chat",
+            RequestDialect::Responses => "responses",
+            RequestDialect::Chat => "chat",
         };
         let provider = |key: &str, value: &str| format!("model_providers.scripted.{key} = {value:?}");
         let settings = vec![

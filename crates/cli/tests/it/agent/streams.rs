@@ -1,15 +1,15 @@
 //! Answers that come badly: cut off, stalled, in single bytes, between rubbish, of the wrong kind.
 
 use serde_json::json;
-use windlass_testkit::model::{Dialect, Gate, Reply, Usage, always, call, say, think, turn};
+use windlass_testkit::model::{RequestDialect, Gate, Reply, Usage, always, call, say, think, turn};
 
 use super::stage::{BOTH, Stage, exec};
 
 /// After how many events an answer is cut: at its beginning, in the middle of the message, and right before its end.
-fn cuts(dialect: Dialect) -> [usize; 3] {
+fn cuts(dialect: RequestDialect) -> [usize; 3] {
     match dialect {
-        Dialect::Responses => [1, 3, 5],
-        Dialect::Chat => [1, 2, 3],
+        RequestDialect::Responses => [1, 3, 5],
+        RequestDialect::Chat => [1, 2, 3],
     }
 }
 
@@ -109,11 +109,11 @@ fn an_answer_without_a_word_is_an_end_too() {
 
 #[test]
 fn an_answer_that_ran_out_of_room_fails_the_turn_with_the_reason() {
-    for (dialect, reason) in [(Dialect::Responses, "max_output_tokens"), (Dialect::Chat, "length")] {
+    for (dialect, reason) in [(RequestDialect::Responses, "max_output_tokens"), (RequestDialect::Chat, "length")] {
         let mut stage = Stage::speaking(dialect, vec![always(say("as far as it").incomplete(reason))]);
         let ran = stage.run(&["--json", "go"]).badly(1, reason);
         // What one wire finished before it failed is kept; the other finishes nothing before its end.
-        let finished = if dialect == Dialect::Responses { 1 } else { 0 };
+        let finished = if dialect == RequestDialect::Responses { 1 } else { 0 };
         assert_eq!(ran.items("agent_message").len(), finished, "{ran:?}");
         let types: Vec<_> = ran.events().iter().map(|event| event["type"].clone()).collect();
         assert_eq!(types[types.len() - 2..], ["error", "turn.failed"], "{ran:?}");

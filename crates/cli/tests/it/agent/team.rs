@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use windlass_testkit::model::{Dialect, Gate, Reply, Role, Turn, always, call, role, say, turn};
+use windlass_testkit::model::{RequestDialect, Gate, Reply, Role, ModelTurn, always, call, role, say, turn};
 
 use super::stage::{Stage, exec, field, fifo};
 
@@ -15,7 +15,7 @@ fn spawn() -> Reply {
 }
 
 /// A child and its root; a request is the child's if its user said so.
-fn cast(child: Vec<Turn>, root: Vec<Turn>) -> Vec<Role> {
+fn cast(child: Vec<ModelTurn>, root: Vec<ModelTurn>) -> Vec<Role> {
     vec![role(CHILD, child), role(ROOT, root)]
 }
 
@@ -74,7 +74,7 @@ fn sub_agents_work_in_the_other_dialect_too() {
         Role::knowing("child", |request| request.is_asked(CHILD), vec![always(say("the child is done"))]),
         role(ROOT, vec![always(spawn()), always(call("wait_agent", json!({}))), always(say("so am I"))]),
     ];
-    let mut stage = Stage::casting_in(Dialect::Chat, model);
+    let mut stage = Stage::casting_in(RequestDialect::Chat, model);
     assert_eq!(stage.run(&[ROOT]).well().stdout, "so am I\n");
     stage.finish();
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use windlass_sys::signal::Signal;
-use windlass_testkit::model::{Dialect, Gate, always, custom, say, think, turn};
+use windlass_testkit::model::{RequestDialect, Gate, always, custom, say, think, turn};
 
 use super::stage::{BOTH, Stage, exec, fifo};
 
@@ -160,7 +160,7 @@ fn two_programs_do_not_write_the_same_conversation() {
 
 #[test]
 fn a_conversation_is_gone_on_with_in_the_other_dialect() {
-    for (dialect, other) in [(Dialect::Responses, "chat"), (Dialect::Chat, "responses")] {
+    for (dialect, other) in [(RequestDialect::Responses, "chat"), (RequestDialect::Chat, "responses")] {
         let mut stage = Stage::speaking(
             dialect,
             vec![

@@ -9,7 +9,7 @@ fn patch_of(path: &str, line: &str) -> Reply {
 }
 
 /// What the model does: it asks for a place that is missing, works elsewhere meanwhile, and uses the place once it is there.
-fn turns(place: &Path) -> Vec<Turn> {
+fn turns(place: &Path) -> Vec<ModelTurn> {
     let file = |name: &str| place.join(name).display().to_string();
     let (by_command, by_patch) = (file("by-command"), file("by-patch"));
     let asked = json!({ "reason": "the build writes there",

@@ -11,7 +11,7 @@ use std::thread;
 use serde_json::json;
 use windlass_sys::signal::Signal;
 use windlass_testkit::codex::Configuration;
-use windlass_testkit::model::{Model, Reply, Request, ToolName, Turn, always, turn};
+use windlass_testkit::model::{Model, Reply, Request, ToolName, ModelTurn, always, turn};
 use windlass_testkit::{Scratch, survivors};
 
 use super::{Agent, CONCLUSION, Quarters, TYPED, session_in};
@@ -84,7 +84,7 @@ fn codex_that_wants_a_sandbox_gets_one() {
 
 /// A command, a program on a terminal and what is typed into it, a patch, and a look at what the patch did. Before
 /// anything is typed, something may happen.
-fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<Turn> {
+fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<ModelTurn> {
     let call = |name: &str, arguments| Reply::call(ToolName::plain(name), arguments);
     vec![
         always(call("exec_command", json!({ "cmd": "echo $WINDLASS_TEST_QUARTERS; echo oops >&2; exit 3" }))),

@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_sys::process::Process;
-use windlass_testkit::wire::{Message, Refusal, RequestId, Wire};
+use windlass_testkit::wire::{Message, ServerError, RequestId, Wire};
 use windlass_testkit::{base64, hang_deadline, survivors};
 
 use crate::rig::{Home, WAYS, escapees, held, nothing_survives};
@@ -166,11 +166,11 @@ impl App {
     }
 
     /// Any request, with its answer.
-    pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Value, Refusal> {
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Value, ServerError> {
         self.wire.request(method, params).expect("it answers")
     }
 
-    pub(super) fn terminate(&mut self, process: &str) -> Result<Value, Refusal> {
+    pub(super) fn terminate(&mut self, process: &str) -> Result<Value, ServerError> {
         self.request("command/exec/terminate", &json!({ "processId": process }))
     }
 
@@ -198,7 +198,7 @@ impl App {
     }
 
     /// The answer to a request.
-    pub(super) fn answer(&mut self, asked: RequestId) -> Result<Value, Refusal> {
+    pub(super) fn answer(&mut self, asked: RequestId) -> Result<Value, ServerError> {
         self.wire.answer(asked).expect("it answers")
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_testkit::wire::Refusal;
+use windlass_testkit::wire::ServerError;
 use windlass_testkit::{Scratch, base64};
 
 use super::{Exec, project_only};
@@ -40,14 +40,14 @@ impl Ground {
     }
 
     /// An operation on a path, with more to say about it.
-    fn ask(&mut self, method: &str, path: &Path, more: Value) -> Result<Value, Refusal> {
+    fn ask(&mut self, method: &str, path: &Path, more: Value) -> Result<Value, ServerError> {
         let mut params = more;
         params["path"] = json!(uri(path));
         params["sandbox"] = self.sandbox.clone();
         self.exec.wire.request(method, &params).expect("it answers")
     }
 
-    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<Value, Refusal> {
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<Value, ServerError> {
         self.ask("fs/writeFile", path, json!({ "dataBase64": base64::encode(bytes) }))
     }
 

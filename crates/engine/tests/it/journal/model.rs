@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use windlass_engine::{Journal, Piece, Retention, Stream, StreamBytes};
+use windlass_engine::{Journal, JournalPiece, Retention, Stream, StreamBytes};
 use windlass_output::{Offset, Span};
 
 use super::{EVERYTHING, ID, bytes_from, index};
@@ -72,9 +72,9 @@ impl Model {
         self.check_read_into(journal, span, limit);
     }
 
-    fn check_piece(&self, piece: &Piece, gaps: &[Span]) -> usize {
+    fn check_piece(&self, piece: &JournalPiece, gaps: &[Span]) -> usize {
         match piece {
-            Piece::Bytes { span, stream, at, bytes } => {
+            JournalPiece::Bytes { span, stream, at, bytes } => {
                 assert_eq!(bytes.as_slice(), self.slice(*span));
                 for origin in &self.origin[index(span.from())..index(span.to())] {
                     assert_eq!(origin.0, *stream);
@@ -82,11 +82,11 @@ impl Model {
                 }
                 bytes.len()
             }
-            Piece::Dropped { span } => {
+            JournalPiece::Dropped { span } => {
                 assert!(gaps.iter().any(|gap| gap.intersect(*span) == *span), "{span} is in no gap");
                 0
             }
-            Piece::Unreadable { span, reason } => panic!("{span} is unreadable: {reason}"),
+            JournalPiece::Unreadable { span, reason } => panic!("{span} is unreadable: {reason}"),
         }
     }
 
@@ -96,7 +96,7 @@ impl Model {
         assert_eq!(&bytes[..4], b"kept");
         assert_eq!(&bytes[4..], self.slice(found));
         let first =
-            journal.read(span, limit).pieces.into_iter().find(|piece| matches!(piece, Piece::Bytes { .. }));
+            journal.read(span, limit).pieces.into_iter().find(|piece| matches!(piece, JournalPiece::Bytes { .. }));
         match first {
             Some(piece) => assert_eq!(found.from(), piece.span().from()),
             None => assert!(found.is_empty()),

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use windlass_engine::{Journal, Piece, Reading, Retention, Stream};
+use windlass_engine::{Journal, JournalPiece, BoundedRead, Retention, Stream};
 use windlass_output::{Offset, Span};
 
 use super::{ID, bytes_from, index};
@@ -36,17 +36,17 @@ struct Following {
 }
 
 impl Following {
-    fn take(&mut self, reading: Reading) {
+    fn take(&mut self, reading: BoundedRead) {
         assert!(reading.next > self.next, "no progress at {}", self.next);
         for piece in reading.pieces {
             match piece {
-                Piece::Bytes { span, bytes, .. } => {
+                JournalPiece::Bytes { span, bytes, .. } => {
                     assert!(bytes == bytes_from(span.from(), bytes.len()), "wrong bytes at {span}");
                     self.bytes += span.len();
                     self.hash = hash(self.hash, &bytes);
                 }
-                Piece::Dropped { span } => self.dropped += span.len(),
-                Piece::Unreadable { span, reason } => panic!("{span}: {reason}"),
+                JournalPiece::Dropped { span } => self.dropped += span.len(),
+                JournalPiece::Unreadable { span, reason } => panic!("{span}: {reason}"),
             }
         }
         self.next = reading.next;

@@ -11,7 +11,7 @@ use crate::screen::ScreenSize;
 use crate::view::View;
 
 /// Where the cursor is, counted in the text: in which line, and how many columns behind its beginning.
-struct Place {
+struct TextPosition {
     line: usize,
     column: usize,
 }
@@ -85,12 +85,12 @@ impl Grid {
         }
     }
 
-    fn place_of_cursor(&self) -> Place {
+    fn place_of_cursor(&self) -> TextPosition {
         let before = || self.rows.iter().take(self.cursor.row);
         let line = before().filter(|row| !row.wrapped).count();
         let above = before().rev().take_while(|row| row.wrapped).count();
         let column = above * self.columns + self.cursor.column + usize::from(self.cursor.wraps);
-        Place { line, column }
+        TextPosition { line, column }
     }
 }
 

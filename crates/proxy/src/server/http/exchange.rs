@@ -11,18 +11,18 @@ use super::limits;
 use crate::decision::HowEnded;
 use crate::server::account::{Direction, Traffic};
 use crate::server::tunnel::{BUFFER, pump, write};
-use crate::server::visit::Visit;
+use crate::server::visit::ClientConnection;
 use crate::wire::head::{BadHead, EndOfHead, HeadLimits};
-use crate::wire::refusal::Apology;
+use crate::wire::refusal::ErrorReply;
 use crate::wire::request::{AnswerBody, Passed};
-use crate::wire::response::{Answer, AnswerKind};
+use crate::wire::response::{ResponseHead, AnswerKind};
 
 /// The most interim answers before the final one.
 const INTERIM_LIMIT: usize = 16;
 
 /// Carries out an exchange. It is over when the answer is.
 pub(super) async fn exchange(
-    visit: &mut Visit,
+    visit: &mut ClientConnection,
     passed: Passed,
     mut far: TcpStream,
     traffic: &Traffic,
@@ -128,7 +128,7 @@ impl Bringing<'_> {
         Err("the far side has more to say before its answer than anybody wants to hear".to_owned())
     }
 
-    async fn head(&mut self, unread: &mut Vec<u8>) -> Result<Answer, BadHead> {
+    async fn head(&mut self, unread: &mut Vec<u8>) -> Result<ResponseHead, BadHead> {
         let mut end = EndOfHead::default();
         let length = loop {
             if let Some(length) = end.find(unread, self.limits)? {
@@ -140,13 +140,13 @@ impl Bringing<'_> {
                 Ok(0) | Err(_) => return Err(BadHead::FirstLine),
             }
         };
-        let answer = Answer::parse(&unread[..length], self.limits)?;
+        let answer = ResponseHead::parse(&unread[..length], self.limits)?;
         unread.drain(..length);
         Ok(answer)
     }
 
     async fn apologise(mut self, bad: BadHead) -> Result<(), String> {
-        let apology = Apology::bad_answer(bad).message(self.wanted);
+        let apology = ErrorReply::bad_answer(bad).message(self.wanted);
         self.client.write_all(&apology).await.map_err(|error| error.to_string())?;
         Err(format!("the answer of the far side is no HTTP: {bad}"))
     }

@@ -4,12 +4,12 @@
 use crate::helper::caller::Caller;
 use crate::helper::deed::MadePair;
 use crate::helper::draft::Draft;
-use crate::helper::place::{Entry, Seen};
+use crate::helper::place::{NamedEntry, Seen};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, open, openat};
 use rustix::io::Errno;
 use std::path::PathBuf;
-use windlass_sys::lockdown::notice::Heirs;
+use windlass_sys::lockdown::notice::DescriptorScope;
 
 /// A file to be opened.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(in crate::helper) struct Opening {
 #[derive(Debug)]
 pub(in crate::helper) enum What {
     /// The one of this name, or a new one.
-    Named(Entry),
+    Named(NamedEntry),
     /// This one.
     Held(Seen),
     /// The terminal of the caller.
@@ -46,9 +46,9 @@ pub(in crate::helper) enum Opened {
     /// So many bytes were sent.
     Count(usize),
     /// This file, for these.
-    File(OwnedFd, Heirs),
+    File(OwnedFd, DescriptorScope),
     /// This file, which is judged when it is written.
-    Draft(OwnedFd, Heirs, Box<Draft>),
+    Draft(OwnedFd, DescriptorScope, Box<Draft>),
     /// Two sockets.
     Pair(MadePair),
     /// It would have to be waited for.
@@ -75,7 +75,7 @@ impl Opening {
             }
             fcntl_setfl(&file, self.flags & CHANGEABLE)?;
         }
-        let heirs = if self.flags.contains(OFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+        let heirs = if self.flags.contains(OFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
         Ok(Opened::File(file, heirs))
     }
 

@@ -9,7 +9,7 @@ use super::Opened;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use windlass_sys::lockdown::notice::{Heirs, Listener, Notice, write_memory};
+use windlass_sys::lockdown::notice::{DescriptorScope, Listener, Notice, write_memory};
 
 /// A pair that is asked for.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(in crate::helper) struct SocketPair {
 #[derive(Debug)]
 pub(in crate::helper) struct MadePair {
     sockets: [OwnedFd; 2],
-    heirs: Heirs,
+    heirs: DescriptorScope,
     address: u64,
 }
 
@@ -36,7 +36,7 @@ impl SocketPair {
     pub(in crate::helper) fn perform(&self) -> Result<Opened, Errno> {
         let flags = self.flags.intersection(SocketFlags::NONBLOCK) | SocketFlags::CLOEXEC;
         let (one, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        let heirs = if self.flags.contains(SocketFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+        let heirs = if self.flags.contains(SocketFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
         Ok(Opened::Pair(MadePair { sockets: [one, other], heirs, address: self.address }))
     }
 }

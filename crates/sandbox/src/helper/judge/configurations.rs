@@ -7,14 +7,14 @@
 use super::folded::fold;
 use super::git_dirs::{Arrival, denial, drafted_index, is_git_dir};
 use super::repositories::configuration_name;
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
 use crate::git_config::{self, Setting};
 use crate::git_settings;
-use crate::helper::deed::{Change, Deed, Opening, TEMPORARY, What};
+use crate::helper::deed::{Change, EmulatedSyscall, Opening, TEMPORARY, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
-use crate::helper::place::{Entry, Seen};
+use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::ruling_at;
 use crate::policy::Access;
 use crate::protect::Repository;
@@ -74,7 +74,7 @@ impl Judge<'_> {
     }
 
     /// An open of a configuration or an index in place is answered with a draft of it.
-    pub(super) fn drafted(&self, entry: &Entry, deed: &Deed) -> Option<Answer> {
+    pub(super) fn drafted(&self, entry: &NamedEntry, deed: &EmulatedSyscall) -> Option<CallDecision> {
         match self.owner_of_configuration(&entry.directory, &entry.name) {
             Some(owner) => owner.draft(entry, deed),
             None => drafted_index(entry, deed),
@@ -82,7 +82,7 @@ impl Judge<'_> {
     }
 
     /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the configuration.
-    pub(super) fn changed_status(&self, seen: &Seen, how: &Change) -> Option<Answer> {
+    pub(super) fn changed_status(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         const OTHER_BITS: u32 = 0o7677;
         let is_trial = |mode: &Mode| (mode.as_raw_mode() ^ seen.about.st_mode) & OTHER_BITS == 0;
         if matches!(how, Change::Mode(mode) if is_trial(mode)) || !self.is_configuration_of_user(&seen.path) {
@@ -93,13 +93,13 @@ impl Judge<'_> {
     }
 
     /// With the configuration every setting in it would go. A repository below the workspace may go as a whole.
-    pub(super) fn removed(&self, entry: &Entry) -> Option<Answer> {
+    pub(super) fn removed(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let is_kept = self.folded.is_configuration(self.order, &path) && !self.is_named_by_rule(&path);
         is_kept.then(|| RepositoryOwner::User.refusal(Operation::Remove, &path, STAYS))
     }
 
-    pub(super) fn moved_away(&self, entry: &Entry) -> Option<Answer> {
+    pub(super) fn moved_away(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         self.is_configuration_of_user(&path)
             .then(|| RepositoryOwner::User.refusal(Operation::Rename, &path, STAYS))
@@ -108,7 +108,7 @@ impl Judge<'_> {
 
 impl RepositoryOwner {
     /// The bytes of a file that is to become a configuration, or why it must not.
-    pub(in crate::helper) fn judge(self, seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+    pub(in crate::helper) fn judge(self, seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
         match self {
             Self::User => judge_users(seen, entry),
             Self::Command => judge_commands(seen, entry),
@@ -116,11 +116,11 @@ impl RepositoryOwner {
     }
 
     /// Git writes a configuration to another file and renames it.
-    pub(super) fn receive(self, entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
+    pub(super) fn receive(self, entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> CallDecision {
         let refused = |reason: &str| self.refusal(arrival.operation(), &entry.path(), reason);
         let from = match arrival {
             Arrival::Directory if self == Self::User => return refused("a directory is no configuration"),
-            Arrival::Directory => return Answer::carry_out(deed),
+            Arrival::Directory => return CallDecision::carry_out(deed),
             // A file that a program makes in place would be there, and empty, before anything in it can be judged.
             Arrival::Unjudged(_) if self == Self::User => return refused(UNJUDGED),
             Arrival::Unjudged(_) => return self.draft(&entry, &deed).unwrap_or_else(|| refused(UNJUDGED)),
@@ -129,22 +129,22 @@ impl RepositoryOwner {
         let Ok(seen) = from.look() else { return refused("a configuration that cannot be read") };
         match self.judge(&seen, &entry) {
             Ok(JudgedContent { bytes, like, .. }) => {
-                Answer::carry_out(Deed::Replace { from: from.clone(), to: entry, seen: like, bytes })
+                CallDecision::carry_out(EmulatedSyscall::Replace { from: from.clone(), to: entry, seen: like, bytes })
             }
-            Err(denial) => Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
+            Err(denial) => CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
         }
     }
 
     /// An open of a configuration in place is answered with a draft of it.
-    fn draft(self, entry: &Entry, deed: &Deed) -> Option<Answer> {
-        let Deed::Open(Opening { flags, mode, .. }) = deed else { return None };
+    fn draft(self, entry: &NamedEntry, deed: &EmulatedSyscall) -> Option<CallDecision> {
+        let EmulatedSyscall::Open(Opening { flags, mode, .. }) = deed else { return None };
         let rule = ContentRule::Configuration(self);
         let opening = DraftOpening { entry: entry.clone(), rule, flags: *flags, mode: *mode };
-        Some(Answer::carry_out(Deed::Draft(opening)))
+        Some(CallDecision::carry_out(EmulatedSyscall::Draft(opening)))
     }
 
-    pub(super) fn refusal(self, operation: Operation, path: &Path, reason: &str) -> Answer {
-        Answer::Refuse(Errno::PERM, self.denial(operation, path, reason))
+    pub(super) fn refusal(self, operation: Operation, path: &Path, reason: &str) -> CallDecision {
+        CallDecision::Refuse(Errno::PERM, self.denial(operation, path, reason))
     }
 
     fn denial(self, operation: Operation, path: &Path, reason: &str) -> Denial {
@@ -159,7 +159,7 @@ impl RepositoryOwner {
 }
 
 /// In a repository that the user works in, settings that are not listed stay as they are.
-fn judge_users(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+fn judge_users(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
     const WRITABLE_FOR_OTHERS: u32 = 0o022;
     let refused = |reason: &str| RepositoryOwner::User.denial(Operation::Write, &entry.path(), reason);
     let unreadable = || refused("a configuration that cannot be read");
@@ -176,7 +176,7 @@ fn judge_users(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
 }
 
 /// In a repository that a command made, no setting runs a program.
-fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+fn judge_commands(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
     let refused = |reason: &str| denial(Operation::Write, &entry.path(), reason);
     let git_dir = &entry.directory.path;
     let known = entry.look().ok().and_then(|seen| text_of(&seen, git_dir)).map(|(_, orders)| orders);
@@ -190,22 +190,22 @@ fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
 
 /// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration or an index,
 /// and another command must neither have it open then nor put another in its place. It may be removed.
-pub(super) fn touched_copy(deed: &Deed) -> Option<Answer> {
+pub(super) fn touched_copy(deed: &EmulatedSyscall) -> Option<CallDecision> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
-    let of_entry = |entry: &Entry| is_copy(&entry.name).then(|| entry.path());
+    let of_entry = |entry: &NamedEntry| is_copy(&entry.name).then(|| entry.path());
     // A draft has no name any more, and is its caller's.
     let of_seen = |seen: &Seen| {
         let name = seen.path.file_name().filter(|_| seen.about.st_nlink > 0)?;
         is_copy(name).then(|| seen.path.clone())
     };
     let (operation, path) = match deed {
-        Deed::Make { entry, .. } => (Operation::Create, of_entry(entry)),
-        Deed::Move { from, to, .. } | Deed::Replace { from, to, .. } => {
+        EmulatedSyscall::Make { entry, .. } => (Operation::Create, of_entry(entry)),
+        EmulatedSyscall::Move { from, to, .. } | EmulatedSyscall::Replace { from, to, .. } => {
             (Operation::Rename, of_entry(from).or_else(|| of_entry(to)))
         }
-        Deed::Link { from, to } => (Operation::Link, of_seen(from).or_else(|| of_entry(to))),
-        Deed::Change { seen, .. } => (Operation::ChangeMode, of_seen(seen)),
-        Deed::Open(Opening { what, flags, .. }) if flags.bits() & WRITING != 0 => {
+        EmulatedSyscall::Link { from, to } => (Operation::Link, of_seen(from).or_else(|| of_entry(to))),
+        EmulatedSyscall::Change { seen, .. } => (Operation::ChangeMode, of_seen(seen)),
+        EmulatedSyscall::Open(Opening { what, flags, .. }) if flags.bits() & WRITING != 0 => {
             let path = match what {
                 What::Named(entry) => of_entry(entry),
                 What::Held(seen) => of_seen(seen),
@@ -218,7 +218,7 @@ pub(super) fn touched_copy(deed: &Deed) -> Option<Answer> {
     let rule = "protected: the supervisor writes this file".to_owned();
     path.map(|path| {
         let target = path.display().to_string();
-        Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
+        CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
     })
 }
 

@@ -5,7 +5,7 @@
 use crate::confinement::Confinement;
 use crate::plan::Ruling;
 use crate::policy::Access;
-use crate::protect::{CONFIGURATIONS, Unborn};
+use crate::protect::{CONFIGURATIONS, MustNotExist};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -32,7 +32,7 @@ impl FoldedRules {
         order: &'a Confinement,
         path: &Path,
         fits: impl Fn(&[u8], &[u8]) -> bool,
-    ) -> Option<&'a Unborn> {
+    ) -> Option<&'a MustNotExist> {
         let path = fold(path);
         let place = self.of(order).unborn.iter().position(|unborn| fits(unborn, &path))?;
         order.unborn.get(place)

@@ -12,12 +12,12 @@ use super::configurations::{RepositoryOwner, UNJUDGED, new_order, text_of, touch
 use super::git_links::link_in_new_git_dir;
 use super::repositories::{is_index_name, is_repository_name, judge_index};
 use super::resolutions::is_list_of_conflicts;
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Change, Deed, JudgedCopy, Made, Opening, What};
+use crate::helper::deed::{Change, EmulatedSyscall, JudgedCopy, Made, Opening, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
-use crate::helper::place::{Entry, Seen};
+use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use crate::protect::CONFIGURATIONS;
@@ -36,7 +36,7 @@ const UNJUDGED_INDEX: &str = "an index that cannot be judged";
 
 /// What a name would be in a git directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum GitDirPart {
     /// Something that a git directory is known by.
     Mark,
     Configuration,
@@ -55,10 +55,10 @@ pub(super) enum Arrival<'a> {
     Directory,
     /// A file that the caller goes on to write, a link, or a node.
     Unjudged(Operation),
-    Moved(&'a Entry),
+    Moved(&'a NamedEntry),
 }
 
-impl Part {
+impl GitDirPart {
     fn of(directory: &Path, name: &OsStr) -> Option<Self> {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         if [HEAD, OBJECTS, COMMON, REFS].into_iter().any(is) {
@@ -78,7 +78,7 @@ impl Part {
 
 impl Judge<'_> {
     /// What becomes of a deed that every other rule allows.
-    pub(super) fn without_git_programs(&self, deed: Deed) -> Answer {
+    pub(super) fn without_git_programs(&self, deed: EmulatedSyscall) -> CallDecision {
         if let Some(refused) = touched_copy(&deed) {
             return refused;
         }
@@ -94,29 +94,29 @@ impl Judge<'_> {
             Err(refused) => return refused,
         };
         let refused = match &deed {
-            Deed::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
+            EmulatedSyscall::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
                 return self.arrived(entry.clone(), Arrival::Directory, deed);
             }
-            Deed::Make { entry, .. } => {
+            EmulatedSyscall::Make { entry, .. } => {
                 return self.arrived(entry.clone(), Arrival::Unjudged(Operation::Create), deed);
             }
-            Deed::Link { from, to } => match self.changed_part(from, Operation::Link) {
+            EmulatedSyscall::Link { from, to } => match self.changed_part(from, Operation::Link) {
                 Some(refused) => Some(refused),
                 None => return self.arrived(to.clone(), Arrival::Unjudged(Operation::Link), deed),
             },
-            Deed::Remove { entry, .. } => self.removed(entry),
-            Deed::Replace { from, .. } => self.moved_away(from),
-            Deed::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
+            EmulatedSyscall::Remove { entry, .. } => self.removed(entry),
+            EmulatedSyscall::Replace { from, .. } => self.moved_away(from),
+            EmulatedSyscall::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
                 [from, to].into_iter().find_map(|entry| self.exchanged(entry))
             }
-            Deed::Move { from, to, .. } => match self.moved_away(from) {
+            EmulatedSyscall::Move { from, to, .. } => match self.moved_away(from) {
                 Some(refused) => Some(refused),
                 None => {
                     let (from, to) = (from.clone(), to.clone());
                     return self.arrived(to, Arrival::Moved(&from), deed);
                 }
             },
-            Deed::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
                 match entry.look() {
                     Ok(seen) => self
                         .changed_part(&seen, Operation::Write)
@@ -126,20 +126,20 @@ impl Judge<'_> {
                     }
                 }
             }
-            Deed::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
                 self.changed_part(seen, Operation::Write)
             }
-            Deed::Change { seen, how: Change::Length(_) } => self.changed_part(seen, Operation::Truncate),
-            Deed::Change { seen, how } => {
+            EmulatedSyscall::Change { seen, how: Change::Length(_) } => self.changed_part(seen, Operation::Truncate),
+            EmulatedSyscall::Change { seen, how } => {
                 self.changed_mark(seen, how).or_else(|| self.changed_status(seen, how))
             }
             _ => None,
         };
-        refused.unwrap_or_else(|| Answer::carry_out(deed))
+        refused.unwrap_or_else(|| CallDecision::carry_out(deed))
     }
 
     /// Something comes under a name.
-    fn arrived(&self, entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
+    fn arrived(&self, entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> CallDecision {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return owner.receive(entry, arrival, deed);
         }
@@ -149,39 +149,39 @@ impl Judge<'_> {
             return refused_repository(arrival.operation(), &entry);
         }
         if let Some(judged) = Self::new_resolutions(&entry, arrival) {
-            return judged.map_or_else(|refused| refused, Answer::carry_out);
+            return judged.map_or_else(|refused| refused, CallDecision::carry_out);
         }
         if !matches!(arrival, Arrival::Unjudged(Operation::Create | Operation::Write))
             && let Some(refused) = self.new_submodule(arrival.operation(), &entry)
         {
             return refused;
         }
-        let answer = match Part::of(&entry.directory.path, &entry.name) {
+        let answer = match GitDirPart::of(&entry.directory.path, &entry.name) {
             Some(part) if !self.is_left_alone(&entry.directory.path) => match part {
-                Part::Mark => return self.completed(&entry, deed),
-                Part::Index if is_git_dir(&entry.directory) => return new_index(entry, arrival, deed),
-                Part::Hooks if is_git_dir(&entry.directory) => new_hooks(&entry, arrival),
-                Part::Hook if is_hooks_of_git_dir(&entry.directory) => match arrival {
+                GitDirPart::Mark => return self.completed(&entry, deed),
+                GitDirPart::Index if is_git_dir(&entry.directory) => return new_index(entry, arrival, deed),
+                GitDirPart::Hooks if is_git_dir(&entry.directory) => new_hooks(&entry, arrival),
+                GitDirPart::Hook if is_hooks_of_git_dir(&entry.directory) => match arrival {
                     Arrival::Directory => None,
                     Arrival::Unjudged(_) | Arrival::Moved(_) => Some("a hook".to_owned()),
                 },
-                Part::Configuration | Part::Hooks | Part::Hook | Part::Index => None,
+                GitDirPart::Configuration | GitDirPart::Hooks | GitDirPart::Hook | GitDirPart::Index => None,
             },
             _ => None,
         };
         match answer {
             Some(reason) => refusal(arrival.operation(), &entry.path(), &reason),
-            None => Answer::carry_out(deed),
+            None => CallDecision::carry_out(deed),
         }
     }
 
     /// Why a socket must not get a name: git looks for a configuration or a repository there. Git only asks whether it may enter
     /// `objects` and `refs`, so a socket of that name makes a directory a repository, too.
-    pub(super) fn bound_as_part(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    pub(super) fn bound_as_part(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return Some(owner.refusal(operation, &entry.path(), UNJUDGED));
         }
-        let is_mark = Part::of(&entry.directory.path, &entry.name) == Some(Part::Mark);
+        let is_mark = GitDirPart::of(&entry.directory.path, &entry.name) == Some(GitDirPart::Mark);
         if is_mark && !self.is_left_alone(&entry.directory.path) {
             return Some(refusal(operation, &entry.path(), "a socket in the place of a part of it"));
         }
@@ -189,12 +189,12 @@ impl Judge<'_> {
     }
 
     /// A directory becomes one that git takes for a repository, unless it is one already or more is missing.
-    fn completed(&self, entry: &Entry, deed: Deed) -> Answer {
+    fn completed(&self, entry: &NamedEntry, deed: EmulatedSyscall) -> CallDecision {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
         let is_complete = marks_git_dir(is_here);
         if is_git_dir(directory) || !is_complete {
-            return Answer::carry_out(deed);
+            return CallDecision::carry_out(deed);
         }
         if let Some(refused) = link_in_new_git_dir(Operation::Create, entry) {
             return refused;
@@ -203,13 +203,13 @@ impl Judge<'_> {
             return refusal(Operation::Create, &entry.path(), "a list of files that it would read and write");
         }
         match judged_parts(directory) {
-            Ok(copies) => Answer::carry_out(Deed::AfterCopies { copies, deed: Box::new(deed) }),
+            Ok(copies) => CallDecision::carry_out(EmulatedSyscall::AfterCopies { copies, deed: Box::new(deed) }),
             Err(reason) => refusal(Operation::Create, &entry.path(), &reason),
         }
     }
 
     /// A file that is there is written, or gets a second name by which it could be.
-    fn changed_part(&self, seen: &Seen, operation: Operation) -> Option<Answer> {
+    fn changed_part(&self, seen: &Seen, operation: Operation) -> Option<CallDecision> {
         let (directory, name) = (seen.path.parent()?, seen.path.file_name()?);
         if self.is_configuration_of_user(&seen.path) {
             return Some(RepositoryOwner::User.refusal(operation, &seen.path, UNJUDGED));
@@ -217,26 +217,26 @@ impl Judge<'_> {
         if is_list_of_conflicts(name) && held(directory).is_none_or(|directory| is_git_dir(&directory)) {
             return Some(refusal(operation, &seen.path, "a list of files that it would read and write"));
         }
-        let part = Part::of(directory, name).filter(|_| seen.is_regular())?;
-        if part == Part::Mark || part == Part::Hooks {
+        let part = GitDirPart::of(directory, name).filter(|_| seen.is_regular())?;
+        if part == GitDirPart::Mark || part == GitDirPart::Hooks {
             return None;
         }
         // A directory that another command moves at this moment cannot be judged.
         let Some(held) = held(directory) else { return Some(refusal(operation, &seen.path, UNJUDGED)) };
         match part {
-            Part::Configuration => {
+            GitDirPart::Configuration => {
                 let owner = self.owner_of_configuration(&held, name)?;
                 Some(owner.refusal(operation, &seen.path, UNJUDGED))
             }
-            Part::Index if self.is_left_alone(directory) || !is_git_dir(&held) => None,
-            Part::Index => Some(refusal(operation, &seen.path, UNJUDGED_INDEX)),
+            GitDirPart::Index if self.is_left_alone(directory) || !is_git_dir(&held) => None,
+            GitDirPart::Index => Some(refusal(operation, &seen.path, UNJUDGED_INDEX)),
             _ if self.is_left_alone(directory) || !is_hooks_of_git_dir(&held) => None,
             _ => Some(refusal(operation, &seen.path, "a hook")),
         }
     }
 
     /// Two names are exchanged. Git never does that with its own.
-    fn exchanged(&self, entry: &Entry) -> Option<Answer> {
+    fn exchanged(&self, entry: &NamedEntry) -> Option<CallDecision> {
         const REASON: &str = "names in it are not exchanged";
         let directory = &entry.directory;
         if let Some(owner) = self.owner_of_configuration(directory, &entry.name) {
@@ -245,12 +245,12 @@ impl Judge<'_> {
         if self.is_repository_of_place(entry) || self.is_common_directory_of_place(entry) {
             return Some(refusal(Operation::Rename, &entry.path(), REASON));
         }
-        let part = Part::of(&directory.path, &entry.name)?;
+        let part = GitDirPart::of(&directory.path, &entry.name)?;
         let is_part = match part {
-            Part::Mark => [HEAD, OBJECTS, COMMON, REFS].iter().any(|name| has(directory, name)),
-            Part::Configuration => false,
-            Part::Hooks | Part::Index => is_git_dir(directory),
-            Part::Hook => is_hooks_of_git_dir(directory),
+            GitDirPart::Mark => [HEAD, OBJECTS, COMMON, REFS].iter().any(|name| has(directory, name)),
+            GitDirPart::Configuration => false,
+            GitDirPart::Hooks | GitDirPart::Index => is_git_dir(directory),
+            GitDirPart::Hook => is_hooks_of_git_dir(directory),
         };
         (is_part && !self.is_left_alone(&directory.path))
             .then(|| refusal(Operation::Rename, &entry.path(), REASON))
@@ -258,12 +258,12 @@ impl Judge<'_> {
 
     /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it does not come as a
     /// link or a file: those could lead to a repository of the user's whose settings name files of this place.
-    fn is_repository_of_place(&self, entry: &Entry) -> bool {
+    fn is_repository_of_place(&self, entry: &NamedEntry) -> bool {
         is_repository_name(Some(&entry.name)) && self.is_place(&entry.directory.path)
     }
 
     /// A `commondir` in it leads to another repository as well. Git makes one for linked worktrees only.
-    fn is_common_directory_of_place(&self, entry: &Entry) -> bool {
+    fn is_common_directory_of_place(&self, entry: &NamedEntry) -> bool {
         let git_dir = &entry.directory.path;
         entry.name.eq_ignore_ascii_case(COMMON)
             && is_repository_name(git_dir.file_name())
@@ -309,14 +309,14 @@ impl Arrival<'_> {
     }
 }
 
-fn refused_repository(operation: Operation, entry: &Entry) -> Answer {
+fn refused_repository(operation: Operation, entry: &NamedEntry) -> CallDecision {
     let rule = "protected: `.git` of a writable place is made as a new directory that leads nowhere else, as by `git init`".to_owned();
     let target = entry.path().display().to_string();
-    Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
+    CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
 }
 
-fn refusal(operation: Operation, path: &Path, reason: &str) -> Answer {
-    Answer::Refuse(Errno::PERM, denial(operation, path, reason))
+fn refusal(operation: Operation, path: &Path, reason: &str) -> CallDecision {
+    CallDecision::Refuse(Errno::PERM, denial(operation, path, reason))
 }
 
 pub(super) fn denial(operation: Operation, path: &Path, reason: &str) -> Denial {
@@ -325,31 +325,31 @@ pub(super) fn denial(operation: Operation, path: &Path, reason: &str) -> Denial 
 }
 
 /// Git writes an index to another file and renames it. Other programs, and `cp`, write it in place.
-fn new_index(entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
+fn new_index(entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> CallDecision {
     let from = match (arrival, &deed) {
-        (Arrival::Directory, _) => return Answer::carry_out(deed),
+        (Arrival::Directory, _) => return CallDecision::carry_out(deed),
         (Arrival::Moved(from), _) => from,
-        (Arrival::Unjudged(_), Deed::Open(_)) => {
+        (Arrival::Unjudged(_), EmulatedSyscall::Open(_)) => {
             let refused = || refusal(arrival.operation(), &entry.path(), UNJUDGED_INDEX);
             return drafted_index(&entry, &deed).unwrap_or_else(refused);
         }
         (Arrival::Unjudged(operation), _) => return refusal(operation, &entry.path(), UNJUDGED_INDEX),
     };
     let judged = match from.look() {
-        Ok(seen) if seen.is_directory() => return Answer::carry_out(deed),
+        Ok(seen) if seen.is_directory() => return CallDecision::carry_out(deed),
         Ok(seen) => judge_index(&seen, &entry),
         Err(_) => return refusal(Operation::Rename, &entry.path(), UNJUDGED_INDEX),
     };
     match judged {
         Ok(JudgedContent { bytes, like, .. }) => {
-            Answer::carry_out(Deed::Replace { from: from.clone(), to: entry, seen: like, bytes })
+            CallDecision::carry_out(EmulatedSyscall::Replace { from: from.clone(), to: entry, seen: like, bytes })
         }
-        Err(denial) => Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
+        Err(denial) => CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
     }
 }
 
 /// Why a directory must not become that of hooks.
-fn new_hooks(entry: &Entry, arrival: Arrival<'_>) -> Option<String> {
+fn new_hooks(entry: &NamedEntry, arrival: Arrival<'_>) -> Option<String> {
     match arrival {
         Arrival::Directory => None,
         Arrival::Unjudged(_) => Some(format!("{} is not a directory", entry.name.display())),
@@ -377,7 +377,7 @@ fn judged_parts(directory: &Seen) -> Result<Vec<JudgedCopy>, String> {
         copies.push(JudgedCopy { entry, seen, bytes });
     }
     for name in index_names(directory)? {
-        let entry = Entry { directory: directory.clone(), name: name.clone(), given: name };
+        let entry = NamedEntry { directory: directory.clone(), name: name.clone(), given: name };
         let seen = entry.look().map_err(|_| UNJUDGED_INDEX.to_owned())?;
         if seen.is_directory() {
             continue;
@@ -402,10 +402,10 @@ fn index_names(directory: &Seen) -> Result<Vec<OsString>, String> {
 }
 
 /// An open of an index in place is answered with a draft of it.
-pub(super) fn drafted_index(entry: &Entry, deed: &Deed) -> Option<Answer> {
-    let Deed::Open(Opening { flags, mode, .. }) = deed else { return None };
+pub(super) fn drafted_index(entry: &NamedEntry, deed: &EmulatedSyscall) -> Option<CallDecision> {
+    let EmulatedSyscall::Open(Opening { flags, mode, .. }) = deed else { return None };
     let opening = DraftOpening { entry: entry.clone(), rule: ContentRule::Index, flags: *flags, mode: *mode };
-    is_index_name(&entry.name).then(|| Answer::carry_out(Deed::Draft(opening)))
+    is_index_name(&entry.name).then(|| CallDecision::carry_out(EmulatedSyscall::Draft(opening)))
 }
 
 /// A hook in a directory, or why there may be some.
@@ -452,8 +452,8 @@ pub(super) fn has(directory: &Seen, name: &str) -> bool {
     !matches!(statat(directory.hold(), name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT | Errno::NOTDIR))
 }
 
-fn entry_in(directory: &Seen, name: &str) -> Entry {
-    Entry { directory: directory.clone(), name: name.into(), given: name.into() }
+fn entry_in(directory: &Seen, name: &str) -> NamedEntry {
+    NamedEntry { directory: directory.clone(), name: name.into(), given: name.into() }
 }
 
 pub(super) fn held(directory: &Path) -> Option<Seen> {

@@ -10,10 +10,10 @@
 
 use super::git_dirs::{has, marks_git_dir};
 use super::repositories::is_repository_name;
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Deed, Made};
-use crate::helper::place::{Entry, Seen};
+use crate::helper::deed::{EmulatedSyscall, Made};
+use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::ruling_at;
 use crate::policy::Access;
 use rustix::fs::{AtFlags, FileType, RenameFlags, statat};
@@ -53,16 +53,16 @@ pub(super) const MOST_NAMES: usize = 200_000;
 
 impl Judge<'_> {
     /// Why a deed is refused: it would put a link, a pipe or a device into a git directory.
-    pub(super) fn link_in_git_dir(&self, deed: &Deed) -> Option<Answer> {
+    pub(super) fn link_in_git_dir(&self, deed: &EmulatedSyscall) -> Option<CallDecision> {
         match deed {
-            Deed::Make { entry, what: Made::Link { target } } => {
+            EmulatedSyscall::Make { entry, what: Made::Link { target } } => {
                 self.special_arrives(Operation::Create, entry).filter(|_| !is_probe(entry, target))
             }
-            Deed::Make { entry, what: Made::Node { kind, .. } } if is_special(*kind) => {
+            EmulatedSyscall::Make { entry, what: Made::Node { kind, .. } } if is_special(*kind) => {
                 self.special_arrives(Operation::Create, entry)
             }
-            Deed::Link { from, to } if is_special(from.kind()) => self.special_arrives(Operation::Link, to),
-            Deed::Move { from, to, flags } => {
+            EmulatedSyscall::Link { from, to } if is_special(from.kind()) => self.special_arrives(Operation::Link, to),
+            EmulatedSyscall::Move { from, to, flags } => {
                 let is_exchange = flags.contains(RenameFlags::EXCHANGE);
                 self.moved_with_links(from, to)
                     .or_else(|| self.moved_with_links(to, from).filter(|_| is_exchange))
@@ -71,11 +71,11 @@ impl Judge<'_> {
         }
     }
 
-    fn special_arrives(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    fn special_arrives(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         self.git_dir_around(entry).map(|git_dir| refusal(operation, entry, &git_dir, &entry.path()))
     }
 
-    fn moved_with_links(&self, from: &Entry, to: &Entry) -> Option<Answer> {
+    fn moved_with_links(&self, from: &NamedEntry, to: &NamedEntry) -> Option<CallDecision> {
         let seen = from.look().ok().filter(|seen| is_special(seen.kind()) || seen.is_directory())?;
         if !seen.is_directory() {
             return self.special_arrives(Operation::Rename, to);
@@ -87,13 +87,13 @@ impl Judge<'_> {
 
     /// The git directory that a directory of this name is, or is a part of. One called `.git` is one that the user may make a
     /// repository.
-    pub(super) fn git_dir_with(&self, entry: &Entry) -> Option<PathBuf> {
+    pub(super) fn git_dir_with(&self, entry: &NamedEntry) -> Option<PathBuf> {
         let is_repository = is_repository_name(Some(&entry.name)) && !self.is_left_to_command(&entry.path());
         is_repository.then(|| entry.path()).or_else(|| self.git_dir_around(entry))
     }
 
     /// The git directory that a new name becomes a part of, or completes.
-    pub(super) fn git_dir_around(&self, entry: &Entry) -> Option<PathBuf> {
+    pub(super) fn git_dir_around(&self, entry: &NamedEntry) -> Option<PathBuf> {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
         if marks_git_dir(is_here) && !self.is_left_to_command(&directory.path) {
@@ -130,7 +130,7 @@ impl Judge<'_> {
 }
 
 /// Why a name must not make a directory a git directory: the link, pipe or device in it.
-pub(super) fn link_in_new_git_dir(operation: Operation, entry: &Entry) -> Option<Answer> {
+pub(super) fn link_in_new_git_dir(operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
     let git_dir = &entry.directory;
     let inside = first_special_in(git_dir, WorkTrees::of(git_dir), MOST_NAMES)?;
     Some(refusal(operation, entry, &git_dir.path, &git_dir.path.join(inside)))
@@ -189,7 +189,7 @@ pub(super) fn is_special(kind: FileType) -> bool {
 
 /// `git init` tries whether the file system has links, before it makes `HEAD`, with one that leads to a name beside it. That name is no
 /// link, and under its own, which is random, git writes nothing.
-pub(super) fn is_probe(entry: &Entry, target: &OsStr) -> bool {
+pub(super) fn is_probe(entry: &NamedEntry, target: &OsStr) -> bool {
     let is_random = |name: &[u8]| name.len() == 6 && name.iter().all(u8::is_ascii_alphanumeric);
     target == "testing" && entry.name.as_bytes().strip_prefix(b"t").is_some_and(is_random)
 }
@@ -206,8 +206,8 @@ fn exists(directory: &Seen, name: &str) -> bool {
     statat(directory.hold(), name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
-fn refusal(operation: Operation, entry: &Entry, git_dir: &Path, inside: &Path) -> Answer {
-    Answer::Refuse(Errno::PERM, denial(operation, &entry.path(), git_dir, inside))
+fn refusal(operation: Operation, entry: &NamedEntry, git_dir: &Path, inside: &Path) -> CallDecision {
+    CallDecision::Refuse(Errno::PERM, denial(operation, &entry.path(), git_dir, inside))
 }
 
 pub(super) fn denial(operation: Operation, path: &Path, git_dir: &Path, inside: &Path) -> Denial {

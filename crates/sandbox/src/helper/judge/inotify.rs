@@ -5,9 +5,9 @@
 //! through a socket, or in a process that cannot be looked into; and several sessions may run at once. So some must also be left
 //! for others whatever the count says, which is found out by taking them for a moment.
 
-use super::{Answer, Judge, Judged};
+use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::Deed;
+use crate::helper::deed::EmulatedSyscall;
 use rustix::fs::inotify::{self, CreateFlags};
 use rustix::io::Errno;
 use std::path::Path;
@@ -23,14 +23,14 @@ impl Judge<'_> {
     pub(super) fn inotify(&self, notice: &Notice, operation: Operation) -> Judged {
         let flags = if notice.number == INOTIFY_INIT1 { notice.arguments[0] as u32 } else { 0 };
         let flags = CreateFlags::from_bits(flags).ok_or(Errno::INVAL)?;
-        let Some(limit) = limit() else { return Ok(Answer::carry_out(Deed::Inotify(flags))) };
+        let Some(limit) = limit() else { return Ok(CallDecision::carry_out(EmulatedSyscall::Inotify(flags))) };
         let most = limit / 2;
         if self.mark.is_none_or(|mark| held_by(mark, most) < most) && can_be_had(limit / 8) {
-            return Ok(Answer::carry_out(Deed::Inotify(flags)));
+            return Ok(CallDecision::carry_out(EmulatedSyscall::Inotify(flags)));
         }
         let target = "an inotify instance".to_owned();
         let rule = format!("half of the user's {limit} instances are left for programs outside");
-        Ok(Answer::Refuse(Errno::MFILE, Denial { operation, target, rule, times: 1 }))
+        Ok(CallDecision::Refuse(Errno::MFILE, Denial { operation, target, rule, times: 1 }))
     }
 }
 

@@ -8,8 +8,8 @@
 use super::Judge;
 use super::git_links::{MOST_NAMES, WorkTrees, denial, first_special_in, is_probe, is_special};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Deed, Made, Opening, What};
-use crate::helper::place::{Entry, Seen};
+use crate::helper::deed::{EmulatedSyscall, Made, Opening, What};
+use crate::helper::place::{NamedEntry, Seen};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, openat2, statat, unlinkat,
 };
@@ -20,20 +20,20 @@ const MOST_LATE_LINKS: usize = 10_000;
 
 impl Judge<'_> {
     /// Removes the links, pipes and devices that a deed, or another command meanwhile, has brought into a git directory.
-    pub(in crate::helper) fn remove_late_links(&self, deed: &Deed) -> Vec<Denial> {
+    pub(in crate::helper) fn remove_late_links(&self, deed: &EmulatedSyscall) -> Vec<Denial> {
         match deed {
-            Deed::Make { entry, what: Made::Link { target } } if !is_probe(entry, target) => {
+            EmulatedSyscall::Make { entry, what: Made::Link { target } } if !is_probe(entry, target) => {
                 self.late_link(Operation::Create, entry)
             }
-            Deed::Make { entry, what: Made::Node { kind, .. } } if is_special(*kind) => {
+            EmulatedSyscall::Make { entry, what: Made::Node { kind, .. } } if is_special(*kind) => {
                 self.late_link(Operation::Create, entry)
             }
-            Deed::Link { from, to } if is_special(from.kind()) => self.late_link(Operation::Link, to),
-            Deed::Move { from, to, flags } => {
+            EmulatedSyscall::Link { from, to } if is_special(from.kind()) => self.late_link(Operation::Link, to),
+            EmulatedSyscall::Move { from, to, flags } => {
                 let other = Some(from).filter(|_| flags.contains(RenameFlags::EXCHANGE));
                 [Some(to), other].into_iter().flatten().flat_map(|entry| self.late_move(entry)).collect()
             }
-            Deed::AfterCopies { deed, .. } => {
+            EmulatedSyscall::AfterCopies { deed, .. } => {
                 let git_dir = arrived(deed).and_then(|entry| entry.directory.again());
                 git_dir.map(|git_dir| removed_from(&git_dir, WorkTrees::of(&git_dir))).unwrap_or_default()
             }
@@ -41,7 +41,7 @@ impl Judge<'_> {
         }
     }
 
-    fn late_link(&self, operation: Operation, entry: &Entry) -> Vec<Denial> {
+    fn late_link(&self, operation: Operation, entry: &NamedEntry) -> Vec<Denial> {
         let Some(entry) = entry.again() else { return Vec::new() };
         let Some(git_dir) = self.git_dir_around(&entry) else { return Vec::new() };
         let is_removed = remove(&entry.directory, Path::new(&entry.name));
@@ -49,7 +49,7 @@ impl Judge<'_> {
         is_removed.then(|| denial(operation, &path, &git_dir, &path)).into_iter().collect()
     }
 
-    fn late_move(&self, entry: &Entry) -> Vec<Denial> {
+    fn late_move(&self, entry: &NamedEntry) -> Vec<Denial> {
         let Some(entry) = entry.again() else { return Vec::new() };
         let brought = entry.look().ok().filter(|seen| is_special(seen.kind()) || seen.is_directory());
         match brought {
@@ -63,10 +63,10 @@ impl Judge<'_> {
 }
 
 /// The name that a deed makes.
-fn arrived(deed: &Deed) -> Option<&Entry> {
+fn arrived(deed: &EmulatedSyscall) -> Option<&NamedEntry> {
     match deed {
-        Deed::Make { entry, .. } | Deed::Open(Opening { what: What::Named(entry), .. }) => Some(entry),
-        Deed::Move { to, .. } | Deed::Link { to, .. } => Some(to),
+        EmulatedSyscall::Make { entry, .. } | EmulatedSyscall::Open(Opening { what: What::Named(entry), .. }) => Some(entry),
+        EmulatedSyscall::Move { to, .. } | EmulatedSyscall::Link { to, .. } => Some(to),
         _ => None,
     }
 }

@@ -3,11 +3,11 @@
 //! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a second time:
 //! the supervisor takes the caller's socket, reads the address once, and makes the call itself.
 
-use super::{Answer, Judge, Judged, denial};
+use super::{CallDecision, Judge, Judged, denial};
 use crate::calls::{INTERNET, PROTOCOLS, UNIX};
 use crate::denial::{Denial, Operation};
 use crate::helper::caller::Caller;
-use crate::helper::deed::{Deed, Peer, Request, SocketCall};
+use crate::helper::deed::{EmulatedSyscall, Peer, Request, SocketCall};
 use crate::helper::memory::{Missing, bytes_at};
 use crate::helper::place::{Located, Seen};
 use crate::helper::socket_owners::Owner;
@@ -27,13 +27,13 @@ use windlass_sys::lockdown::notice::Notice;
 use windlass_sys::lockdown::socket::copy_descriptor;
 
 /// Whether a call may reach its peer.
-enum Verdict {
+enum PeerVerdict {
     Allowed(Peer),
-    Answered(Answer),
+    Answered(CallDecision),
 }
 
-impl From<Answer> for Verdict {
-    fn from(answer: Answer) -> Self {
+impl From<CallDecision> for PeerVerdict {
+    fn from(answer: CallDecision) -> Self {
         Self::Answered(answer)
     }
 }
@@ -43,8 +43,8 @@ impl Judge<'_> {
         let (socket, family) = caller_socket(notice)?;
         let address = address_at(notice, 1)?;
         Ok(match self.peer(notice, operation, (family, address))? {
-            Verdict::Allowed(peer) => carried_out(socket, peer, Request::Connect),
-            Verdict::Answered(answer) => answer,
+            PeerVerdict::Allowed(peer) => carried_out(socket, peer, Request::Connect),
+            PeerVerdict::Answered(answer) => answer,
         })
     }
 
@@ -74,8 +74,8 @@ impl Judge<'_> {
         }
         let data = || bytes_at(notice, notice.arguments[1], length.min(LONGEST) as usize);
         Ok(match self.peer(notice, operation, (family, address))? {
-            Verdict::Allowed(peer) => carried_out(socket, peer, Request::Send { data: data()?, flags }),
-            Verdict::Answered(answer) => answer,
+            PeerVerdict::Allowed(peer) => carried_out(socket, peer, Request::Send { data: data()?, flags }),
+            PeerVerdict::Answered(answer) => answer,
         })
     }
 
@@ -86,19 +86,19 @@ impl Judge<'_> {
         let (socket, family) = caller_socket(notice)?;
         let address = address_at(notice, 1)?;
         if family != AddressFamily::UNIX {
-            return Ok(Answer::GoOn);
+            return Ok(CallDecision::GoOn);
         }
         // A socket with a name could be one from outside that was passed in.
         if has_no_name(&socket) {
             self.sockets.note_bound(&socket)?;
         }
-        let Some(UnixName::Path(path)) = unix_name(&address) else { return Ok(Answer::GoOn) };
+        let Some(UnixName::Path(path)) = unix_name(&address) else { return Ok(CallDecision::GoOn) };
         let entry = Located::from_working_directory(notice, path).entry()?;
         match entry.exists() {
             true => Err(Errno::ADDRINUSE.into()),
             false => {
                 let refused = self.made(operation, &entry).or_else(|| self.bound_as_part(operation, &entry));
-                Ok(refused.unwrap_or(Answer::GoOn))
+                Ok(refused.unwrap_or(CallDecision::GoOn))
             }
         }
     }
@@ -108,19 +108,19 @@ impl Judge<'_> {
         notice: &Notice,
         operation: Operation,
         (family, address): (AddressFamily, Vec<u8>),
-    ) -> Result<Verdict, Missing> {
+    ) -> Result<PeerVerdict, Missing> {
         match family {
             AddressFamily::UNIX => self.unix_peer(notice, operation, address),
             AddressFamily::INET | AddressFamily::INET6 => {
                 let refused = self.internet(operation, internet_address(&address, operation));
-                Ok(refused.map_or(Verdict::Allowed(Peer::Address(address)), Verdict::Answered))
+                Ok(refused.map_or(PeerVerdict::Allowed(Peer::Address(address)), PeerVerdict::Answered))
             }
-            _ => Ok(Verdict::Allowed(Peer::Address(address))),
+            _ => Ok(PeerVerdict::Allowed(Peer::Address(address))),
         }
     }
 
     /// Why an address of the internet is not reached. One that leads nowhere gets the kernel's answer.
-    fn internet(&self, operation: Operation, address: Option<SocketAddr>) -> Option<Answer> {
+    fn internet(&self, operation: Operation, address: Option<SocketAddr>) -> Option<CallDecision> {
         let allowed = match self.order.network {
             NetworkKind::On => true,
             // No address can be reached from an empty network namespace, and only that keeps a command from its own.
@@ -132,7 +132,7 @@ impl Judge<'_> {
         (!allowed).then(|| self.no_network(operation, (target(), scope), Errno::NETUNREACH))
     }
 
-    fn unix_peer(&self, notice: &Notice, operation: Operation, address: Vec<u8>) -> Result<Verdict, Missing> {
+    fn unix_peer(&self, notice: &Notice, operation: Operation, address: Vec<u8>) -> Result<PeerVerdict, Missing> {
         match unix_name(&address) {
             Some(UnixName::Path(path)) => {
                 let seen = Located::from_working_directory(notice, path).look(true)?;
@@ -142,20 +142,20 @@ impl Judge<'_> {
                 let target = format!("@{}", String::from_utf8_lossy(name));
                 let answer = match self.sockets.of_abstract_name(name)? {
                     Owner::Session => None,
-                    Owner::Nobody => Some(Answer::Fail(Errno::CONNREFUSED)),
+                    Owner::Nobody => Some(CallDecision::Fail(Errno::CONNREFUSED)),
                     Owner::OtherPolicy => Some(of_other_policy(operation, target)),
                     Owner::Others => Some(foreign(operation, target)),
                 };
-                Ok(answer.map_or(Verdict::Allowed(Peer::Address(address)), Verdict::Answered))
+                Ok(answer.map_or(PeerVerdict::Allowed(Peer::Address(address)), PeerVerdict::Answered))
             }
             Some(UnixName::Invalid) => Err(Errno::INVAL.into()),
             // Another family: the kernel dissolves a connection, or finds the address invalid.
-            None => Ok(Verdict::Allowed(Peer::Address(address))),
+            None => Ok(PeerVerdict::Allowed(Peer::Address(address))),
         }
     }
 
     /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule names.
-    fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<Verdict, Missing> {
+    fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<PeerVerdict, Missing> {
         if seen.kind() != FileType::Socket {
             // The mount over a socket of a program outside is no socket.
             return match self.order.sockets.contains(&seen.path) {
@@ -167,29 +167,29 @@ impl Judge<'_> {
         let writes = ruling.is_some_and(|ruling| ruling.access == Access::Write);
         let named = ruling.is_some_and(|ruling| ruling.path == seen.path && !ruling.pinned);
         if writes && named {
-            return Ok(Verdict::Allowed(Peer::File(seen)));
+            return Ok(PeerVerdict::Allowed(Peer::File(seen)));
         }
         let own = self.order.namespaces && ["/dev", "/run"].iter().any(|own| seen.path.starts_with(own));
         let common = self.is_writable_by_rule(&seen.path);
         if let Some(ruling) = ruling.filter(|_| !writes && !own && !common) {
-            return Ok(Answer::Refuse(Errno::ACCESS, denial(operation, &seen.path, ruling)).into());
+            return Ok(CallDecision::Refuse(Errno::ACCESS, denial(operation, &seen.path, ruling)).into());
         }
         Ok(match self.sockets.of_file(&seen)? {
-            Owner::Session => Verdict::Allowed(Peer::File(seen)),
-            Owner::Nobody => Answer::Fail(Errno::CONNREFUSED).into(),
+            Owner::Session => PeerVerdict::Allowed(Peer::File(seen)),
+            Owner::Nobody => CallDecision::Fail(Errno::CONNREFUSED).into(),
             Owner::OtherPolicy => of_other_policy(operation, seen.path.display().to_string()).into(),
             Owner::Others => foreign(operation, seen.path.display().to_string()).into(),
         })
     }
 
     /// A kind of socket that is refused, whatever it would be used for.
-    pub(super) fn socket(&self, notice: &Notice, operation: Operation) -> Answer {
+    pub(super) fn socket(&self, notice: &Notice, operation: Operation) -> CallDecision {
         match notice.arguments[0] as u32 {
             UNIX => {
                 let target = "a unix socket for datagrams".to_owned();
                 let rule =
                     "datagrams could reach programs outside; SOCK_STREAM and SOCK_SEQPACKET can be used";
-                Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+                CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule: rule.to_owned(), times: 1 })
             }
             family if INTERNET.contains(&family) => match PROTOCOLS.contains(&(notice.arguments[2] as u32)) {
                 true => self.no_network(operation, ("an internet socket".into(), None), Errno::ACCESS),
@@ -207,9 +207,9 @@ impl Judge<'_> {
         operation: Operation,
         (target, scope): (String, Option<Scope>),
         errno: Errno,
-    ) -> Answer {
+    ) -> CallDecision {
         let rule = network_rule(self.order.network, scope, self.is_alone(), &self.order.remedies);
-        Answer::Refuse(errno, Denial { operation, target, rule, times: 1 })
+        CallDecision::Refuse(errno, Denial { operation, target, rule, times: 1 })
     }
 }
 
@@ -268,23 +268,23 @@ fn network_rule(
     }
 }
 
-fn carried_out(socket: OwnedFd, peer: Peer, request: Request) -> Answer {
-    Answer::carry_out(Deed::Socket(SocketCall { socket, peer, request }))
+fn carried_out(socket: OwnedFd, peer: Peer, request: Request) -> CallDecision {
+    CallDecision::carry_out(EmulatedSyscall::Socket(SocketCall { socket, peer, request }))
 }
 
-fn unusual_socket(operation: Operation, target: String, errno: Errno) -> Answer {
+fn unusual_socket(operation: Operation, target: String, errno: Errno) -> CallDecision {
     let rule = "a sandbox has unix, TCP, UDP and ping sockets only".to_owned();
-    Answer::Refuse(errno, Denial { operation, target, rule, times: 1 })
+    CallDecision::Refuse(errno, Denial { operation, target, rule, times: 1 })
 }
 
-fn of_other_policy(operation: Operation, target: String) -> Answer {
+fn of_other_policy(operation: Operation, target: String) -> CallDecision {
     let rule = "a socket of a command whose policy allows more than this one's".to_owned();
-    Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
+    CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
 }
 
-fn foreign(operation: Operation, target: String) -> Answer {
+fn foreign(operation: Operation, target: String) -> CallDecision {
     let rule = "a socket of a program outside".to_owned();
-    Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
+    CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
 }
 
 /// The socket in the first argument, and its family.

@@ -2,11 +2,11 @@
 //! its repository. The file itself is protected by its name, but a command could write it under another name and then move, or link, the
 //! directory around it.
 
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Deed, Made, Opening, What};
-use crate::helper::place::Entry;
+use crate::helper::deed::{EmulatedSyscall, Made, Opening, What};
+use crate::helper::place::NamedEntry;
 use crate::obeyed_names::{ObeyedInside, ObeyedName};
 use crate::plan::{TEMPORARY, ruling_at};
 use crate::policy::Access;
@@ -18,9 +18,9 @@ use std::path::Path;
 
 impl Judge<'_> {
     /// Why a deed is refused: it would bring such a file, or a link or file that leads to one elsewhere.
-    pub(super) fn brings_obeyed_file(&self, deed: &Deed) -> Option<Answer> {
-        let unseen = |operation, entry: &Entry| self.obeyed_inside(operation, entry, |_| true);
-        let moved = |from: &Entry, to: &Entry| {
+    pub(super) fn brings_obeyed_file(&self, deed: &EmulatedSyscall) -> Option<CallDecision> {
+        let unseen = |operation, entry: &NamedEntry| self.obeyed_inside(operation, entry, |_| true);
+        let moved = |from: &NamedEntry, to: &NamedEntry| {
             // Where something else than a directory comes, what it leads to can come later.
             let is_directory = from.look().is_ok_and(|seen| seen.is_directory());
             let source = from.path();
@@ -29,13 +29,13 @@ impl Judge<'_> {
             })
         };
         match deed {
-            Deed::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => None,
-            Deed::Make { entry, .. } => unseen(Operation::Create, entry),
-            Deed::Link { to, .. } => unseen(Operation::Link, to),
-            Deed::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => None,
+            EmulatedSyscall::Make { entry, .. } => unseen(Operation::Create, entry),
+            EmulatedSyscall::Link { to, .. } => unseen(Operation::Link, to),
+            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
                 unseen(Operation::Create, entry).filter(|_| !entry.exists())
             }
-            Deed::Move { from, to, flags } => {
+            EmulatedSyscall::Move { from, to, flags } => {
                 let is_exchange = flags.contains(RenameFlags::EXCHANGE);
                 moved(from, to).or_else(|| is_exchange.then(|| moved(to, from))?)
             }
@@ -46,16 +46,16 @@ impl Judge<'_> {
     fn obeyed_inside(
         &self,
         operation: Operation,
-        entry: &Entry,
+        entry: &NamedEntry,
         is_brought: impl Fn(&Path) -> bool,
-    ) -> Option<Answer> {
+    ) -> Option<CallDecision> {
         let path = entry.path();
         let found = ObeyedInside::of(&path)
             .into_iter()
             .find(|it| self.is_in_force(&it.obeyed, &path.join(&it.inside)) && is_brought(&it.inside))?;
         let rule = protect::obeyed(found.obeyed.name);
         let target = path.display().to_string();
-        Some(Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
+        Some(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
     /// At the top of a writable place, and in directories that were there before the runtime.

@@ -9,12 +9,12 @@
 use super::folded::{fold, is_at_or_below};
 use super::repositories::is_repository_name;
 use super::work_trees::first_in_the_way;
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
 use crate::git_config;
-use crate::helper::deed::{Deed, Made, Opening, What};
-use crate::helper::place::Entry;
+use crate::helper::deed::{EmulatedSyscall, Made, Opening, What};
+use crate::helper::place::NamedEntry;
 use crate::plan::ruling_at;
 use crate::policy::Access;
 use crate::protect::CONFIGURATIONS;
@@ -29,11 +29,11 @@ const DEEPEST_INCLUDE: usize = 8;
 
 impl Judge<'_> {
     /// Why a deed is refused: it changes what git obeys in an older repository. Removing it is not, as with the whole repository.
-    pub(super) fn named_by_older_repository(&self, deed: &Deed) -> Option<Answer> {
+    pub(super) fn named_by_older_repository(&self, deed: &EmulatedSyscall) -> Option<CallDecision> {
         let inside = |operation, path: &Path| {
             self.named_above(path, |named| is_below(path, named)).map(|by| refusal(operation, path, &by))
         };
-        let arrived = |operation, entry: &Entry, brought: Option<&Path>| {
+        let arrived = |operation, entry: &NamedEntry, brought: Option<&Path>| {
             let path = entry.path();
             let is_brought = |named: &Path| {
                 let rest = named.strip_prefix(&path).ok().filter(|_| path != named);
@@ -43,26 +43,26 @@ impl Judge<'_> {
             Some(refusal(operation, &path, &by))
         };
         match deed {
-            Deed::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
+            EmulatedSyscall::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
                 inside(Operation::MakeDirectory, &entry.path())
             }
-            Deed::Make { entry, .. } => arrived(Operation::Create, entry, None),
-            Deed::Link { from, to } => {
+            EmulatedSyscall::Make { entry, .. } => arrived(Operation::Create, entry, None),
+            EmulatedSyscall::Link { from, to } => {
                 inside(Operation::Link, &from.path).or_else(|| arrived(Operation::Link, to, None))
             }
-            Deed::Move { from, to, flags } => {
+            EmulatedSyscall::Move { from, to, flags } => {
                 let (here, there) = (from.path(), to.path());
                 let is_exchange = flags.contains(RenameFlags::EXCHANGE);
                 inside(Operation::Rename, &here)
                     .or_else(|| arrived(Operation::Rename, to, Some(&here)))
                     .or_else(|| is_exchange.then(|| arrived(Operation::Rename, from, Some(&there)))?)
             }
-            Deed::Open(Opening { what, flags, .. }) if flags.bits() & WRITING != 0 => match what {
+            EmulatedSyscall::Open(Opening { what, flags, .. }) if flags.bits() & WRITING != 0 => match what {
                 What::Named(entry) => inside(Operation::Write, &entry.path()),
                 What::Held(seen) => inside(Operation::Write, &seen.path),
                 What::Terminal(_) => None,
             },
-            Deed::Change { seen, .. } => inside(Operation::ChangeAttributes, &seen.path),
+            EmulatedSyscall::Change { seen, .. } => inside(Operation::ChangeAttributes, &seen.path),
             _ => None,
         }
     }
@@ -143,8 +143,8 @@ fn text_of(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn refusal(operation: Operation, path: &Path, work_tree: &Path) -> Answer {
+fn refusal(operation: Operation, path: &Path, work_tree: &Path) -> CallDecision {
     let rule = format!("protected: the git configuration of {} names it", work_tree.display());
     let target = path.display().to_string();
-    Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
+    CallDecision::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
 }

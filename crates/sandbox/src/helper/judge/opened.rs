@@ -1,13 +1,13 @@
 //! Files that are opened.
 
 use super::terminals::{is_maker, is_terminal};
-use super::{Answer, Judge, Judged, WRITING};
-use crate::calls::Place;
+use super::{CallDecision, Judge, Judged, WRITING};
+use crate::calls::PathArgument;
 use crate::denial::Operation;
 use crate::helper::caller::Caller;
-use crate::helper::deed::{Deed, Opening, What, wish};
+use crate::helper::deed::{EmulatedSyscall, Opening, What, wish};
 use crate::helper::memory::Missing;
-use crate::helper::place::{End, Entry, Located, Seen};
+use crate::helper::place::{End, NamedEntry, Located, Seen};
 use rustix::fs::{FileType, Mode, OFlags, makedev};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use windlass_sys::lockdown::notice::Notice;
 
 /// An open that is asked about.
 #[derive(Clone, Copy)]
-struct Wish<'a> {
+struct OpenRequest<'a> {
     notice: &'a Notice,
     flags: OFlags,
     mode: Mode,
@@ -32,32 +32,32 @@ impl Judge<'_> {
         !nameless && (writes && self.carries_names() || self.order.filter().reads && self.order.namespaces)
     }
 
-    pub(super) fn opened(&self, notice: &Notice, place: Place) -> Judged {
+    pub(super) fn opened(&self, notice: &Notice, place: PathArgument) -> Judged {
         let (flags, mode) = wish::opening(notice);
-        let wish = Wish { notice, flags, mode };
+        let wish = OpenRequest { notice, flags, mode };
         let located = Located::of(notice, place)?;
         let follows = !flags.intersects(OFlags::NOFOLLOW) && !flags.contains(OFlags::CREATE | OFlags::EXCL);
         if self.carries_open(flags) {
             return self.opened_by_us(located.end(follows)?, wish);
         }
         match located.look(follows) {
-            Ok(seen) => Ok(self.opened_there(&seen, flags).unwrap_or(Answer::GoOn)),
+            Ok(seen) => Ok(self.opened_there(&seen, flags).unwrap_or(CallDecision::GoOn)),
             Err(Missing::Hidden) if flags.bits() & WRITING != 0 => Err(Missing::Hidden),
-            Err(Missing::Hidden) => Ok(Answer::GoOn),
+            Err(Missing::Hidden) => Ok(CallDecision::GoOn),
             Err(Missing::Fails(_)) => match (located.end(follows), flags.contains(OFlags::CREATE)) {
                 (Ok(End::Name(entry)), false) => {
-                    Ok(self.denied_to_read(&entry.path()).unwrap_or(Answer::GoOn))
+                    Ok(self.denied_to_read(&entry.path()).unwrap_or(CallDecision::GoOn))
                 }
                 (Ok(End::Name(entry)), true) => {
-                    Ok(self.made(Operation::Create, &entry).unwrap_or(Answer::GoOn))
+                    Ok(self.made(Operation::Create, &entry).unwrap_or(CallDecision::GoOn))
                 }
                 (Err(Missing::Hidden), true) => Err(Missing::Hidden),
-                _ => Ok(Answer::GoOn),
+                _ => Ok(CallDecision::GoOn),
             },
         }
     }
 
-    fn opened_by_us(&self, end: End, wish: Wish<'_>) -> Judged {
+    fn opened_by_us(&self, end: End, wish: OpenRequest<'_>) -> Judged {
         match end {
             End::Open(seen) => self.opened_again(seen, wish),
             End::Name(entry) => match entry.look() {
@@ -68,9 +68,9 @@ impl Judge<'_> {
         }
     }
 
-    fn opened_new(&self, entry: Entry, wish: Wish<'_>) -> Judged {
+    fn opened_new(&self, entry: NamedEntry, wish: OpenRequest<'_>) -> Judged {
         if !wish.flags.contains(OFlags::CREATE) {
-            return Ok(self.denied_to_read(&entry.path()).unwrap_or(Answer::Fail(Errno::NOENT)));
+            return Ok(self.denied_to_read(&entry.path()).unwrap_or(CallDecision::Fail(Errno::NOENT)));
         }
         let refused = self.made(Operation::Create, &entry);
         Ok(refused.unwrap_or_else(|| wish.carried_out(What::Named(entry))))
@@ -78,9 +78,9 @@ impl Judge<'_> {
 
     /// A file that is there. Its name may stand for another by the time it is opened, or for none: in a place where nothing
     /// may be made, and under a name that must not come into being, exactly this file is opened.
-    fn opened_by_name(&self, entry: Entry, seen: Seen, wish: Wish<'_>) -> Judged {
+    fn opened_by_name(&self, entry: NamedEntry, seen: Seen, wish: OpenRequest<'_>) -> Judged {
         if is_link(&seen) {
-            return Ok(Answer::Fail(match wish.flags.contains(OFlags::EXCL) {
+            return Ok(CallDecision::Fail(match wish.flags.contains(OFlags::EXCL) {
                 true => Errno::EXIST,
                 false => Errno::LOOP,
             }));
@@ -99,12 +99,12 @@ impl Judge<'_> {
         Ok(wish.carried_out(if fixed { What::Held(seen) } else { What::Named(entry) }))
     }
 
-    fn opened_again(&self, seen: Seen, wish: Wish<'_>) -> Judged {
+    fn opened_again(&self, seen: Seen, wish: OpenRequest<'_>) -> Judged {
         let refused = self.opened_there(&seen, wish.flags).or_else(|| self.out_of_reach(&seen, wish));
         Ok(refused.unwrap_or_else(|| wish.carried_out(What::Held(seen))))
     }
 
-    fn opened_there(&self, seen: &Seen, flags: OFlags) -> Option<Answer> {
+    fn opened_there(&self, seen: &Seen, flags: OFlags) -> Option<CallDecision> {
         if let Some(refused) = self.denied_to_read(&seen.path) {
             return Some(refused);
         }
@@ -119,13 +119,13 @@ impl Judge<'_> {
         // Who could not write to the file anyway is not refused by a rule.
         Some(match seen.owner_lets_write() {
             true => self.refused_there(operation, seen, &seen.path),
-            false => Answer::Fail(Errno::ACCESS),
+            false => CallDecision::Fail(Errno::ACCESS),
         })
     }
 
     /// What we could open, and the caller could not: for us the kernel asks other questions in a table of processes, and
     /// without namespaces we are not bound by what binds the caller.
-    fn out_of_reach(&self, seen: &Seen, wish: Wish<'_>) -> Option<Answer> {
+    fn out_of_reach(&self, seen: &Seen, wish: OpenRequest<'_>) -> Option<CallDecision> {
         let reachable = if self.is_alone() {
             self.is_common(seen, wish)
         } else {
@@ -136,10 +136,10 @@ impl Judge<'_> {
             };
             !seen.is_of_processes() || !seen.path.starts_with(&own) || is_shown(&seen.path)
         };
-        (!reachable).then_some(Answer::Fail(Errno::ACCESS))
+        (!reachable).then_some(CallDecision::Fail(Errno::ACCESS))
     }
 
-    fn is_common(&self, seen: &Seen, Wish { notice, flags, .. }: Wish<'_>) -> bool {
+    fn is_common(&self, seen: &Seen, OpenRequest { notice, flags, .. }: OpenRequest<'_>) -> bool {
         if seen.is_of_processes() {
             return false;
         }
@@ -156,9 +156,9 @@ impl Judge<'_> {
     }
 }
 
-impl Wish<'_> {
-    fn carried_out(self, what: What) -> Answer {
-        Answer::carry_out(Deed::Open(Opening { what, flags: self.flags, mode: self.mode }))
+impl OpenRequest<'_> {
+    fn carried_out(self, what: What) -> CallDecision {
+        CallDecision::carry_out(EmulatedSyscall::Open(Opening { what, flags: self.flags, mode: self.mode }))
     }
 }
 

@@ -6,13 +6,13 @@
 //! and what comes into its place is a copy that no process has open.
 
 use super::git_dirs::{held, is_git_dir};
-use super::{Answer, Judge, Judged};
+use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};
 use crate::disk::{made_at, was_there_before};
 use crate::git_index::Index;
-use crate::helper::deed::Deed;
+use crate::helper::deed::EmulatedSyscall;
 use crate::helper::draft::JudgedContent;
-use crate::helper::place::{Entry, Seen};
+use crate::helper::place::{NamedEntry, Seen};
 use crate::protect::{self, CONFIGURATIONS, INNER, ORDERS, Repository};
 use rustix::fs::{Mode, OFlags, RenameFlags, fstat, open};
 use rustix::io::Errno;
@@ -168,7 +168,7 @@ impl Judge<'_> {
     /// Why a directory must not come: it would be the repository of a new submodule of the user's. It is refused here although nothing
     /// in it would run: git makes the repository first, and the index and the settings that follow are refused. The
     /// repository would be left behind, and later plans would keep it like every submodule.
-    pub(super) fn new_submodule(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    pub(super) fn new_submodule(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let mut folders = self.order.repositories.iter().map(|repository| repository.git_dir.join(MODULES));
         let folder = folders.find(|folder| path.starts_with(folder))?;
@@ -183,7 +183,7 @@ impl Judge<'_> {
         let rule = "protected: submodules are added outside of the sandbox (`git submodule add`, `git submodule update --init`)";
         let denial =
             Denial { operation, target: path.display().to_string(), rule: rule.to_owned(), times: 1 };
-        Some(Answer::Refuse(Errno::PERM, denial))
+        Some(CallDecision::Refuse(Errno::PERM, denial))
     }
 
     /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read, it may.
@@ -206,7 +206,7 @@ impl Judge<'_> {
     }
 
     /// Why a directory must not be moved to a path: a gitlink would stand for a repository in it.
-    pub(super) fn moved_onto_gitlink(&self, from: &Path, to: &Path) -> Option<Answer> {
+    pub(super) fn moved_onto_gitlink(&self, from: &Path, to: &Path) -> Option<CallDecision> {
         for Repository { git_dir, work_tree } in &self.order.repositories {
             let index = self.indexes.at(&git_dir.join(INDEX));
             let Some(index) = index.as_ref() else { continue };
@@ -220,14 +220,14 @@ impl Judge<'_> {
                     format!("protected: git would run programs of the repository at {}", link.display());
                 let target = to.display().to_string();
                 let denial = Denial { operation: Operation::Rename, target, rule, times: 1 };
-                return Some(Answer::Refuse(Errno::PERM, denial));
+                return Some(CallDecision::Refuse(Errno::PERM, denial));
             }
         }
         None
     }
 
     /// Replacing an index by renaming another file. `None`: it is about no index.
-    pub(super) fn replaced_index(&self, from: &Entry, to: &Entry, flags: RenameFlags) -> Option<Judged> {
+    pub(super) fn replaced_index(&self, from: &NamedEntry, to: &NamedEntry, flags: RenameFlags) -> Option<Judged> {
         let (source, target) = (from.path(), to.path());
         if flags.contains(RenameFlags::EXCHANGE) && self.repository_of_index(&source).is_some() {
             return Some(Ok(self.refused(Operation::Rename, &source)));
@@ -237,11 +237,11 @@ impl Judge<'_> {
             return Some(Ok(self.refused(Operation::Rename, &target)));
         }
         Some(from.look().map(|seen| match self.checked_index(&seen, &repository, &target) {
-            Ok(bytes) => Answer::carry_out(Deed::Replace { from: from.clone(), to: to.clone(), seen, bytes }),
+            Ok(bytes) => CallDecision::carry_out(EmulatedSyscall::Replace { from: from.clone(), to: to.clone(), seen, bytes }),
             Err(rule) => {
                 let target = target.display().to_string();
                 let denial = Denial { operation: Operation::Rename, target, rule, times: 1 };
-                Answer::Refuse(Errno::PERM, denial)
+                CallDecision::Refuse(Errno::PERM, denial)
             }
         }))
     }
@@ -289,7 +289,7 @@ fn index_bytes(seen: &Seen) -> Option<Vec<u8>> {
 }
 
 /// The index of a repository that is not one of the plan's. Git obeys the paths in it there, too.
-pub(super) fn judge_index(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+pub(super) fn judge_index(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
     let refused = |rule: &str| {
         let target = entry.path().display().to_string();
         Denial { operation: Operation::Write, target, rule: rule.to_owned(), times: 1 }
@@ -303,7 +303,7 @@ pub(super) fn judge_index(seen: &Seen, entry: &Entry) -> Result<JudgedContent, D
 }
 
 /// The same while a program may still be writing it. Content that is not an index yet does not replace the file.
-pub(in crate::helper) fn judge_unfinished_index(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+pub(in crate::helper) fn judge_unfinished_index(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
     let is_index = index_bytes(seen).is_some_and(|bytes| Index::read(&bytes).is_some());
     match is_index {
         true => judge_index(seen, entry),

@@ -5,10 +5,10 @@
 //! renaming a file, and the file that arrives is empty. Nothing fails, and git remembers no resolution.
 
 use super::git_dirs::{Arrival, is_git_dir};
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::denial::Denial;
-use crate::helper::deed::Deed;
-use crate::helper::place::{Entry, Seen};
+use crate::helper::deed::EmulatedSyscall;
+use crate::helper::place::{NamedEntry, Seen};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 
@@ -16,7 +16,7 @@ const LIST: &str = "MERGE_RR";
 
 impl Judge<'_> {
     /// The empty list that comes in the place of another one, or why the list must not come or change.
-    pub(super) fn new_resolutions(entry: &Entry, arrival: Arrival<'_>) -> Option<Result<Deed, Answer>> {
+    pub(super) fn new_resolutions(entry: &NamedEntry, arrival: Arrival<'_>) -> Option<Result<EmulatedSyscall, CallDecision>> {
         if !is_list_of_conflicts(&entry.name) || !is_git_dir(&entry.directory) {
             return None;
         }
@@ -26,17 +26,17 @@ impl Judge<'_> {
         {
             // A copy, because the caller may go on writing to the file that it moves.
             let (from, to) = (from.clone(), entry.clone());
-            return Some(Ok(Deed::Replace { from, to, seen, bytes: Vec::new() }));
+            return Some(Ok(EmulatedSyscall::Replace { from, to, seen, bytes: Vec::new() }));
         }
         let rule = "protected: git would read and write the files that it lists; `git rerere` works outside"
             .to_owned();
         let (operation, target) = (arrival.operation(), entry.path().display().to_string());
-        Some(Err(Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })))
+        Some(Err(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })))
     }
 
     /// Whether a directory that becomes a repository has such a list, which is not empty.
     pub(super) fn has_resolutions(directory: &Seen) -> bool {
-        let entry = Entry { directory: directory.clone(), name: LIST.into(), given: LIST.into() };
+        let entry = NamedEntry { directory: directory.clone(), name: LIST.into(), given: LIST.into() };
         entry.look().is_ok_and(|seen| !seen.is_regular() || seen.about.st_size != 0)
     }
 }

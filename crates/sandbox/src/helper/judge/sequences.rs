@@ -7,10 +7,10 @@
 //! directory, so a command of any later runtime continues the sequence.
 
 use super::git_dirs::{held, is_git_dir};
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Change, Deed, Made};
-use crate::helper::place::{Entry, Seen};
+use crate::helper::deed::{Change, EmulatedSyscall, Made};
+use crate::helper::place::{NamedEntry, Seen};
 use rustix::fs::{RenameFlags, lgetxattr};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -59,15 +59,15 @@ impl Judge<'_> {
     }
 
     /// The directory of a sequence comes as a new one, which gets its mark, or as one that has it.
-    pub(super) fn begun_sequence(&self, deed: Deed) -> Result<Deed, Answer> {
+    pub(super) fn begun_sequence(&self, deed: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
         let (entry, operation) = match &deed {
-            Deed::Make { entry, what: Made::Directory(mode) } if is_sequence(entry) => {
+            EmulatedSyscall::Make { entry, what: Made::Directory(mode) } if is_sequence(entry) => {
                 let what = Made::Marked { mode: *mode, mark: MARK };
-                return Ok(Deed::Make { entry: entry.clone(), what });
+                return Ok(EmulatedSyscall::Make { entry: entry.clone(), what });
             }
-            Deed::Make { entry, .. } => (entry, Operation::Create),
-            Deed::Link { to, .. } => (to, Operation::Link),
-            Deed::Move { from, to, flags } => {
+            EmulatedSyscall::Make { entry, .. } => (entry, Operation::Create),
+            EmulatedSyscall::Link { to, .. } => (to, Operation::Link),
+            EmulatedSyscall::Move { from, to, flags } => {
                 let is_exchange = flags.contains(RenameFlags::EXCHANGE);
                 let away = [Some(from), Some(to).filter(|_| is_exchange)];
                 if let Some(refused) =
@@ -89,30 +89,30 @@ impl Judge<'_> {
         }
         let rule = "protected: git obeys it; it comes as a new directory only".to_owned();
         let target = entry.path().display().to_string();
-        Err(Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
+        Err(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
     /// A git directory with a sequence of the user's stays where it is: another one in its place would have other steps.
-    fn moved_with_sequence(&self, entry: &Entry) -> Option<Answer> {
+    fn moved_with_sequence(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let seen = entry.look().ok().filter(|seen| seen.is_directory() && is_git_dir(seen))?;
         let rule = SEQUENCES.iter().find_map(|name| self.step_of_users_sequence(&seen.path.join(name)))?;
         let (operation, target) = (Operation::Rename, seen.path.display().to_string());
-        Some(Answer::Refuse(Errno::BUSY, Denial { operation, target, rule, times: 1 }))
+        Some(CallDecision::Refuse(Errno::BUSY, Denial { operation, target, rule, times: 1 }))
     }
 
     /// Why an attribute must stay as it is: it says which directories a supervisor has made.
-    pub(super) fn changed_mark(&self, seen: &Seen, how: &Change) -> Option<Answer> {
+    pub(super) fn changed_mark(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         let (Change::Attribute { name, .. } | Change::NoAttribute { name }) = how else { return None };
         name.as_bytes().starts_with(MARKS).then(|| {
             let rule = format!("protected: only the supervisor sets {}", name.display());
             let (operation, target) = (Operation::ChangeAttributes, seen.path.display().to_string());
-            Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
+            CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
         })
     }
 }
 
 /// Whether git keeps steps under this name, or will: programs that copy a repository make its files in any order.
-fn is_sequence(entry: &Entry) -> bool {
+fn is_sequence(entry: &NamedEntry) -> bool {
     let is_in_repository = || {
         let names = entry.directory.path.iter();
         is_git_dir(&entry.directory) || names.into_iter().any(|name| name.as_bytes().ends_with(b".git"))

@@ -10,12 +10,12 @@
 use super::configurations::bytes_of;
 use super::git_dirs::has;
 use super::repositories::is_repository_name;
-use super::{Answer, Judge};
+use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Change, Deed, Made, Opening, What};
+use crate::helper::deed::{Change, EmulatedSyscall, Made, Opening, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
-use crate::helper::place::{Entry, Seen};
+use crate::helper::place::{NamedEntry, Seen};
 use crate::protect::NamedFile;
 use rustix::fs::{Mode, OFlags, RenameFlags, open};
 use rustix::io::Errno;
@@ -35,24 +35,24 @@ enum Relation {
 
 impl Judge<'_> {
     /// Judges a deed in a directory whose `.git` leads to another repository.
-    pub(super) fn in_linked_work_tree(&self, deed: Deed) -> Result<Deed, Answer> {
+    pub(super) fn in_linked_work_tree(&self, deed: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
         if self.order.named_files.is_empty() {
             return Ok(deed);
         }
         match &deed {
-            Deed::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => Ok(deed),
-            Deed::Make { entry, .. } => self.unjudged_file(Operation::Create, entry).map_or(Ok(deed), Err),
-            Deed::Link { from, to } => {
+            EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => Ok(deed),
+            EmulatedSyscall::Make { entry, .. } => self.unjudged_file(Operation::Create, entry).map_or(Ok(deed), Err),
+            EmulatedSyscall::Link { from, to } => {
                 let refused = self.refused_inside(Operation::Link, &from.path);
                 refused.or_else(|| self.unjudged_file(Operation::Link, to)).map_or(Ok(deed), Err)
             }
-            Deed::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
+            EmulatedSyscall::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
                 let refused =
                     [from, to].into_iter().find_map(|entry| self.unjudged_file(Operation::Rename, entry));
                 refused.map_or(Ok(deed), Err)
             }
-            Deed::Move { from, to, .. } => self.moved_into_work_tree(from, to).unwrap_or(Ok(deed)),
-            Deed::Open(Opening { what: What::Named(entry), flags, mode }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Move { from, to, .. } => self.moved_into_work_tree(from, to).unwrap_or(Ok(deed)),
+            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, mode }) if flags.bits() & WRITING != 0 => {
                 if let Some(refused) =
                     self.new_leading_name(Operation::Create, entry).filter(|_| !entry.exists())
                 {
@@ -62,15 +62,15 @@ impl Judge<'_> {
                     Some(Relation::Inside(original)) => {
                         let rule = ContentRule::CopyOf(original);
                         let opening = DraftOpening { entry: entry.clone(), rule, flags: *flags, mode: *mode };
-                        Ok(Deed::Draft(opening))
+                        Ok(EmulatedSyscall::Draft(opening))
                     }
                     _ => Ok(deed),
                 }
             }
-            Deed::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
                 self.refused_inside(Operation::Write, &seen.path).map_or(Ok(deed), Err)
             }
-            Deed::Change { seen, how: Change::Length(_) } => {
+            EmulatedSyscall::Change { seen, how: Change::Length(_) } => {
                 self.refused_inside(Operation::Truncate, &seen.path).map_or(Ok(deed), Err)
             }
             _ => Ok(deed),
@@ -78,7 +78,7 @@ impl Judge<'_> {
     }
 
     /// Something comes by renaming: a file whose content is known, or a directory with what is in it.
-    fn moved_into_work_tree(&self, from: &Entry, to: &Entry) -> Option<Result<Deed, Answer>> {
+    fn moved_into_work_tree(&self, from: &NamedEntry, to: &NamedEntry) -> Option<Result<EmulatedSyscall, CallDecision>> {
         let seen = from.look().ok()?;
         let leads = !seen.is_directory() || has(&seen, COMMON);
         if let Some(refused) = self.new_leading_name(Operation::Rename, to).filter(|_| leads) {
@@ -89,10 +89,10 @@ impl Judge<'_> {
             Relation::Inside(original) if seen.is_regular() => {
                 Some(match ContentRule::CopyOf(original).judge(&seen, to) {
                     Ok(JudgedContent { bytes, like, .. }) => {
-                        Ok(Deed::Replace { from: from.clone(), to: to.clone(), seen: like, bytes })
+                        Ok(EmulatedSyscall::Replace { from: from.clone(), to: to.clone(), seen: like, bytes })
                     }
                     Err(denial) => {
-                        Err(Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }))
+                        Err(CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }))
                     }
                 })
             }
@@ -105,7 +105,7 @@ impl Judge<'_> {
     }
 
     /// A link, a node or a second name of a file comes: nothing says what it will have in it.
-    fn unjudged_file(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    fn unjudged_file(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         self.new_leading_name(operation, entry).or_else(|| match self.relation(&path)? {
             Relation::Inside(original) => Some(refusal(operation, &path, &original)),
@@ -113,7 +113,7 @@ impl Judge<'_> {
         })
     }
 
-    fn refused_inside(&self, operation: Operation, path: &Path) -> Option<Answer> {
+    fn refused_inside(&self, operation: Operation, path: &Path) -> Option<CallDecision> {
         match self.relation(path)? {
             Relation::Inside(original) => Some(refusal(operation, path, &original)),
             Relation::Above(_) => None,
@@ -121,7 +121,7 @@ impl Judge<'_> {
     }
 
     /// A name comes by which a directory can lead to another repository: it must not have what that one obeys.
-    fn new_leading_name(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+    fn new_leading_name(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let directory = &entry.directory.path;
         let is_common = entry.name.eq_ignore_ascii_case(COMMON) && is_repository_name(directory.file_name());
         let work_tree = match is_repository_name(Some(&entry.name)) {
@@ -135,7 +135,7 @@ impl Judge<'_> {
             obeyed.display()
         );
         let target = entry.path().display().to_string();
-        Some(Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
+        Some(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
     /// How a path lies to what git obeys in the directory around it, if `.git` of that directory leads elsewhere.
@@ -192,8 +192,8 @@ pub(super) fn first_in_the_way(directory: &Path, name: &Path) -> Option<PathBuf>
     Some(at)
 }
 
-fn refusal(operation: Operation, path: &Path, original: &Path) -> Answer {
-    Answer::Refuse(Errno::PERM, denial(operation, path, original))
+fn refusal(operation: Operation, path: &Path, original: &Path) -> CallDecision {
+    CallDecision::Refuse(Errno::PERM, denial(operation, path, original))
 }
 
 fn denial(operation: Operation, path: &Path, original: &Path) -> Denial {
@@ -207,7 +207,7 @@ fn denial(operation: Operation, path: &Path, original: &Path) -> Denial {
 /// A file that is a copy of another one, or the beginning of it. The beginning is not put into its place: more may follow.
 pub(in crate::helper) fn judge_copy(
     seen: &Seen,
-    entry: &Entry,
+    entry: &NamedEntry,
     original: &Path,
 ) -> Result<JudgedContent, Denial> {
     let refused = || denial(Operation::Write, &entry.path(), original);

@@ -9,12 +9,12 @@ use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUES
 
 use crate::app::AppOptions;
 use crate::app::connection::{Client, Connection, Request};
-use crate::app::follow::{Manner, Telling};
+use crate::app::follow::{Manner, EndMessage};
 use crate::app::launch::Launch;
 use crate::app::output::Cap;
 use crate::app::permissions::Permissions;
 use crate::app::process::Name;
-use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, Order};
+use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, AppStartRequest};
 
 pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
     let params: CommandExecParams = request.read()?;
@@ -26,7 +26,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     let started = launch.start(connection);
     let started =
         started.map_err(|why| Refusal::new(INTERNAL_ERROR, format!("failed to spawn command: {why}")))?;
-    started.follow(connection, Telling::Answer(request.id));
+    started.follow(connection, EndMessage::Answer(request.id));
     Ok(())
 }
 
@@ -46,7 +46,7 @@ fn plan(params: CommandExecParams, client: &Client, options: &AppOptions) -> Res
     let told = (notification::COMMAND_EXEC_OUTPUT_DELTA, "processId");
     let manner = Manner::of(name.as_ref().filter(|_| streams), told, client);
     Ok(Launch {
-        order: Order {
+        order: AppStartRequest {
             command: params.command,
             directory,
             environment: params.env,

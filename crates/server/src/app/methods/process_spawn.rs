@@ -8,12 +8,12 @@ use windlass_protocol::app::{ProcessSpawnParams, ProcessSpawnResult, notificatio
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Refusal};
 
 use crate::app::connection::{Client, Connection, Request};
-use crate::app::follow::{Manner, Telling};
+use crate::app::follow::{Manner, EndMessage};
 use crate::app::launch::Launch;
 use crate::app::output::Cap;
 use crate::app::permissions::Permissions;
 use crate::app::process::Name;
-use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, Order};
+use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, AppStartRequest};
 
 pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
     let params: ProcessSpawnParams = request.read()?;
@@ -36,7 +36,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     // Before anything it prints.
     connection.peer.answer(&request.id, &result);
     let wanted = client.wants(notification::PROCESS_EXITED);
-    started.follow(connection, Telling::Notification { handle, wanted });
+    started.follow(connection, EndMessage::Notification { handle, wanted });
     Ok(())
 }
 
@@ -78,7 +78,7 @@ fn plan(
     let told = (notification::PROCESS_OUTPUT_DELTA, "processHandle");
     let manner = Manner::of(streams.then_some(&name), told, client);
     Launch {
-        order: Order {
+        order: AppStartRequest {
             command: params.command,
             directory: params.cwd.to_path(),
             environment: params.env,

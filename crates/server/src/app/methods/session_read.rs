@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use windlass_engine::{Form, Journal, Missing, Offset, Part, Piece, Reader, Span, Wanted};
+use windlass_engine::{Form, Journal, Missing, Offset, OutputPart, JournalPiece, Reader, Span, ReaderDemand};
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Pattern, RangeLines, View, ViewLine,
 };
@@ -126,14 +126,14 @@ fn read_span(journal: &Journal, span: SpanChoice, (limit, result): (usize, &mut 
     let reading = journal.read(Span::new(from, to), limit);
     for piece in reading.pieces {
         match piece {
-            Piece::Bytes { span, stream, at, bytes } => result.chunks.push(OutputChunk {
+            JournalPiece::Bytes { span, stream, at, bytes } => result.chunks.push(OutputChunk {
                 offset: span.from().get(),
                 stream: Channel::of(stream).into(),
                 at_us: microseconds(at),
                 delta_base64: STANDARD.encode(bytes),
             }),
-            Piece::Dropped { span } => result.dropped.push(span_of(span)),
-            Piece::Unreadable { span, reason } => {
+            JournalPiece::Dropped { span } => result.dropped.push(span_of(span)),
+            JournalPiece::Unreadable { span, reason } => {
                 result.dropped.push(span_of(span));
                 let (from, to) = (span.from().get(), span.to().get());
                 result.unreadable.push(UnreadableOutput { from, to, reason });
@@ -158,11 +158,11 @@ fn read_lines(journal: &Journal, range: LineRange, (limit, result): (usize, &mut
     scan(journal, result, |view| {
         let Some(view) = view else {
             lines.tear();
-            return Wanted::More;
+            return ReaderDemand::More;
         };
         wanted.feed(view);
         wanted.take().lines().for_each(|line| lines.add_part(&line));
-        if wanted.is_complete() || lines.full { Wanted::NoMore } else { Wanted::More }
+        if wanted.is_complete() || lines.full { ReaderDemand::NoMore } else { ReaderDemand::More }
     });
     lines.fill(result);
 }
@@ -178,14 +178,14 @@ fn read_matches(
             // One that is too long for any answer would never be given.
             lines.add(found_line(line.within(limit)));
         });
-        if lines.full { Wanted::NoMore } else { Wanted::More }
+        if lines.full { ReaderDemand::NoMore } else { ReaderDemand::More }
     };
     let wanted = scan(journal, result, |view| {
-        let Some(view) = view else { return Wanted::More };
+        let Some(view) = view else { return ReaderDemand::More };
         grep.feed(view, &mut found);
         add(&mut found)
     });
-    if wanted == Wanted::More {
+    if wanted == ReaderDemand::More {
         grep.finish(&mut found);
         add(&mut found);
     }
@@ -291,13 +291,13 @@ fn unreadable(missing: &Missing) -> Option<UnreadableOutput> {
 fn scan(
     journal: &Journal,
     result: &mut SessionReadResult,
-    mut take: impl FnMut(Option<&View>) -> Wanted,
-) -> Wanted {
+    mut take: impl FnMut(Option<&View>) -> ReaderDemand,
+) -> ReaderDemand {
     let mut reader = Reader::new(journal, Offset::ZERO, Form::Settled);
-    let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
+    let mut take = |part: OutputPart<'_>| -> Result<ReaderDemand, Infallible> {
         Ok(match part {
-            Part::Text(view) => take(Some(view)),
-            Part::Gone(missing) => {
+            OutputPart::Text(view) => take(Some(view)),
+            OutputPart::Gone(missing) => {
                 result.dropped.push(span_of(missing.span));
                 result.unreadable.extend(unreadable(missing));
                 take(None)
@@ -305,7 +305,7 @@ fn scan(
         })
     };
     let Ok(wanted) = reader.advance(Offset::new(u64::MAX), &mut take);
-    if wanted == Wanted::More {
+    if wanted == ReaderDemand::More {
         let Ok(()) = reader.finish(&mut take);
     }
     wanted

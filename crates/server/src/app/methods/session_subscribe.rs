@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use windlass_engine::{Delivery, Offset, Piece, Span, Subscription, SubscriptionLimits};
+use windlass_engine::{Delivery, Offset, JournalPiece, Span, Subscription, SubscriptionLimits};
 use windlass_protocol::app::{
     Done, SessionClosed, SessionDropped, SessionExited, SessionOutput, SessionSubscribeParams,
     SessionSubscribeResult, SessionUnsubscribeParams, notification,
@@ -73,14 +73,14 @@ impl Follower {
     async fn tell(&self, delivery: Delivery) {
         let session_id = self.process.session.id().get();
         match delivery {
-            Delivery::Piece(Piece::Bytes { span, stream, bytes, .. }) => {
+            Delivery::Piece(JournalPiece::Bytes { span, stream, bytes, .. }) => {
                 let delta_base64 = STANDARD.encode(bytes);
                 let stream = Channel::of(stream).into();
                 let output = SessionOutput { session_id, stream, offset: span.from().get(), delta_base64 };
                 self.notify(notification::SESSION_OUTPUT, &output);
             }
-            Delivery::Piece(Piece::Dropped { span }) => self.tell_dropped(span, None),
-            Delivery::Piece(Piece::Unreadable { span, reason }) => self.tell_dropped(span, Some(reason)),
+            Delivery::Piece(JournalPiece::Dropped { span }) => self.tell_dropped(span, None),
+            Delivery::Piece(JournalPiece::Unreadable { span, reason }) => self.tell_dropped(span, Some(reason)),
             // There is no cap.
             Delivery::Capped { .. } => {}
             Delivery::Exited(receipt) => {

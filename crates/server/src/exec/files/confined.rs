@@ -11,18 +11,18 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_engine::sandbox::{Access, HIDDEN, Plan};
-use windlass_engine::{Brought, Errand, ErrandBounds, How, hand_over};
+use windlass_engine::{Brought, OneShot, OneShotBounds, How, hand_over};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::PathUri;
 
-use super::operation::{Operation, Response, Subject};
+use super::operation::{Operation, Response, PathSubject};
 use super::{refusal, regular};
 use crate::exec::Shared;
 
 /// What the copy is to do.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Task<O> {
+enum FileTask<O> {
     /// This, to the end.
     Perform(O),
     /// Open a file to read it, and send it.
@@ -39,23 +39,23 @@ enum Outcome<R> {
 
 pub(super) fn perform(server: &Shared, plan: &Arc<Plan>, operation: &Operation) -> Result<Response, Refusal> {
     operation.subjects().into_iter().try_for_each(|subject| check_place(plan, subject))?;
-    let brought = send(server, plan, &Task::Perform(operation))?;
+    let brought = send(server, plan, &FileTask::Perform(operation))?;
     heard(&brought).map(Response::Told)
 }
 
 pub(super) fn open(server: &Shared, plan: &Arc<Plan>, path: &PathUri) -> Result<File, Refusal> {
-    check_place(plan, Subject::Behind(path))?;
-    let mut brought = send(server, plan, &Task::<Operation>::Open(path.clone()))?;
+    check_place(plan, PathSubject::Behind(path))?;
+    let mut brought = send(server, plan, &FileTask::<Operation>::Open(path.clone()))?;
     heard(&brought)?;
     brought.descriptors.pop().map(File::from).ok_or_else(|| silent(&brought.how))
 }
 
 /// What a process in a sandbox would not be told the truth about: what is hidden from it, and directories that it has to itself,
 /// where whatever it writes is gone with it.
-fn check_place(plan: &Plan, subject: Subject<'_>) -> Result<(), Refusal> {
+fn check_place(plan: &Plan, subject: PathSubject<'_>) -> Result<(), Refusal> {
     let (given, path) = match subject {
-        Subject::Behind(given) => (given.path(), real(given.path())),
-        Subject::Itself(given) => (given.path(), real_but_its_name(given.path())),
+        PathSubject::Behind(given) => (given.path(), real(given.path())),
+        PathSubject::Itself(given) => (given.path(), real_but_its_name(given.path())),
     };
     let is_hidden = |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Deny);
     // What is hidden seems not to be there, and what is not there counts as removed. Nor is it told where links in it lead.
@@ -93,14 +93,14 @@ fn real_but_its_name(path: &Path) -> PathBuf {
     }
 }
 
-fn send(server: &Shared, plan: &Arc<Plan>, task: &Task<impl Serialize>) -> Result<Brought, Refusal> {
+fn send(server: &Shared, plan: &Arc<Plan>, task: &FileTask<impl Serialize>) -> Result<Brought, Refusal> {
     let internal = |reason: String| Refusal::new(INTERNAL_ERROR, format!("sandbox: {reason}"));
     let input = serde_json::to_vec(task).map_err(|error| internal(error.to_string()))?;
     let helper = &server.place.file_helper;
     let (program, arguments) = (helper.program.clone(), helper.arguments.clone());
     let brought = server
         .engine
-        .run_errand(plan, Errand { program, arguments, input: &input, bounds: ErrandBounds::default() });
+        .run_errand(plan, OneShot { program, arguments, input: &input, bounds: OneShotBounds::default() });
     brought.map_err(|error| internal(error.to_string()))
 }
 
@@ -131,8 +131,8 @@ pub fn run() -> io::Result<()> {
     let mut task = Vec::new();
     io::stdin().lock().read_to_end(&mut task)?;
     let outcome = match serde_json::from_slice(&task)? {
-        Task::Perform::<Operation>(operation) => operation.perform(),
-        Task::Open(path) => open_and_send(&path),
+        FileTask::Perform::<Operation>(operation) => operation.perform(),
+        FileTask::Open(path) => open_and_send(&path),
     };
     let outcome = match outcome {
         Ok(response) => Outcome::Result(response),

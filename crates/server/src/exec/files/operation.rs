@@ -28,7 +28,7 @@ pub(in crate::exec) enum Operation {
 
 /// Something that an operation is about.
 #[derive(Clone, Copy)]
-pub(super) enum Subject<'a> {
+pub(super) enum PathSubject<'a> {
     /// What is at this path, be it a link.
     Itself(&'a PathUri),
     /// What a link at this path leads to.
@@ -83,18 +83,18 @@ impl Operation {
     }
 
     /// What it is about.
-    pub(super) fn subjects(&self) -> Vec<Subject<'_>> {
+    pub(super) fn subjects(&self) -> Vec<PathSubject<'_>> {
         match self {
-            Self::ReadFile(params) => vec![Subject::Behind(&params.path)],
-            Self::WriteFile(params) => vec![Subject::Behind(&params.path)],
-            Self::CreateDirectory(params) => vec![Subject::Behind(&params.path)],
-            Self::GetMetadata(params) => vec![Subject::Behind(&params.path)],
-            Self::Canonicalize(params) => vec![Subject::Behind(&params.path)],
-            Self::ReadDirectory(params) => vec![Subject::Behind(&params.path)],
-            Self::Walk(params) => vec![Subject::Behind(&params.path)],
-            Self::Remove(params) => vec![Subject::Itself(&params.path)],
+            Self::ReadFile(params) => vec![PathSubject::Behind(&params.path)],
+            Self::WriteFile(params) => vec![PathSubject::Behind(&params.path)],
+            Self::CreateDirectory(params) => vec![PathSubject::Behind(&params.path)],
+            Self::GetMetadata(params) => vec![PathSubject::Behind(&params.path)],
+            Self::Canonicalize(params) => vec![PathSubject::Behind(&params.path)],
+            Self::ReadDirectory(params) => vec![PathSubject::Behind(&params.path)],
+            Self::Walk(params) => vec![PathSubject::Behind(&params.path)],
+            Self::Remove(params) => vec![PathSubject::Itself(&params.path)],
             Self::Copy(params) => {
-                vec![Subject::Itself(&params.source_path), Subject::Behind(&params.destination_path)]
+                vec![PathSubject::Itself(&params.source_path), PathSubject::Behind(&params.destination_path)]
             }
         }
     }

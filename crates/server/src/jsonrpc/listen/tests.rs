@@ -23,7 +23,7 @@ struct Echo {
     closed: Arc<Mutex<usize>>,
 }
 
-impl Dialect for Echo {
+impl MessageHandler for Echo {
     async fn take(&mut self, message: &[u8]) -> Next {
         self.peer.push(message);
         if message == b"bye" { Next::HangUp } else { Next::GoOn }
@@ -52,7 +52,7 @@ async fn with_server<T: Send + 'static>(
     visit: impl FnOnce(&str) -> T + Send + 'static,
 ) -> (T, usize) {
     let listener =
-        Listener::bind(&listen, Perimeter { gate, reach: Reach::OpenLoopback, tls: None, report: |_| {} })
+        Listener::bind(&listen, Perimeter { gate, reach: ServerReach::OpenLoopback, tls: None, report: |_| {} })
             .await
             .expect("it can be listened to");
     let url = listener.url().expect("it has an address");
@@ -235,25 +235,25 @@ async fn only_the_token_opens_a_socket() {
 #[tokio::test]
 async fn an_address_that_others_can_reach_takes_a_token_and_a_certificate() {
     let token = || Gate { access: Access::Token(Token::random().expect("random bytes")), ..open_gate() };
-    let bind = async |listen: &str, gate: Gate, reach: Reach| {
+    let bind = async |listen: &str, gate: Gate, reach: ServerReach| {
         let listen: Listen = listen.parse().expect("a place to listen");
         Listener::bind(&listen, Perimeter { gate, reach, tls: None, report: |_| {} }).await.map(drop)
     };
-    let refused = bind("ws://127.0.0.1:0", open_gate(), Reach::Loopback).await;
+    let refused = bind("ws://127.0.0.1:0", open_gate(), ServerReach::Loopback).await;
     assert!(matches!(refused, Err(BindError::OpenLoopback { .. })));
-    assert!(bind("ws://127.0.0.1:0", token(), Reach::Loopback).await.is_ok());
-    for reach in [Reach::Loopback, Reach::OpenLoopback] {
+    assert!(bind("ws://127.0.0.1:0", token(), ServerReach::Loopback).await.is_ok());
+    for reach in [ServerReach::Loopback, ServerReach::OpenLoopback] {
         let refused = bind("ws://0.0.0.0:0", token(), reach).await;
         assert!(matches!(refused, Err(BindError::NotLoopback { .. })));
     }
-    for reach in [Reach::Network, Reach::PlaintextNetwork] {
+    for reach in [ServerReach::Network, ServerReach::PlaintextNetwork] {
         let refused = bind("ws://0.0.0.0:0", open_gate(), reach).await;
         assert!(matches!(refused, Err(BindError::OpenToAll { .. })));
     }
-    let refused = bind("ws://0.0.0.0:0", token(), Reach::Network).await;
+    let refused = bind("ws://0.0.0.0:0", token(), ServerReach::Network).await;
     assert!(matches!(refused, Err(BindError::Unencrypted { .. })));
-    assert!(bind("ws://0.0.0.0:0", token(), Reach::PlaintextNetwork).await.is_ok());
-    let refused = bind("wss://127.0.0.1:0", token(), Reach::Loopback).await;
+    assert!(bind("ws://0.0.0.0:0", token(), ServerReach::PlaintextNetwork).await.is_ok());
+    let refused = bind("wss://127.0.0.1:0", token(), ServerReach::Loopback).await;
     assert!(matches!(refused, Err(BindError::NoCertificate)));
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum Sender {
 
 /// What the bytes so far have come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum FrameEvent {
     /// A message, to be fetched with [`Assembler::take_message`] before anything else is asked for.
     Message,
     /// One longer than the limit, which was skipped but for its beginning, to be fetched likewise.
@@ -110,7 +110,7 @@ impl Assembler {
     }
 
     /// What comes next; none while that takes more bytes. After a violation nothing else can be made out.
-    pub(crate) fn next(&mut self) -> Result<Option<Event>, Violation> {
+    pub(crate) fn next(&mut self) -> Result<Option<FrameEvent>, Violation> {
         loop {
             let Some(mut frame) = self.frame.take() else {
                 match self.begin()? {
@@ -170,18 +170,18 @@ impl Assembler {
         frame.taken += range.len() as u64;
     }
 
-    fn finish(&mut self, header: Header) -> Result<Option<Event>, Violation> {
+    fn finish(&mut self, header: Header) -> Result<Option<FrameEvent>, Violation> {
         match header.opcode {
-            Opcode::Ping => Ok(Some(Event::Ping(std::mem::take(&mut self.control)))),
-            Opcode::Pong => Ok(Some(Event::Pong)),
+            Opcode::Ping => Ok(Some(FrameEvent::Ping(std::mem::take(&mut self.control)))),
+            Opcode::Pong => Ok(Some(FrameEvent::Pong)),
             Opcode::Close => match *self.control {
-                [] => Ok(Some(Event::Close(None))),
+                [] => Ok(Some(FrameEvent::Close(None))),
                 [_] => Err(Violation::HalfCode),
-                [high, low, ..] => Ok(Some(Event::Close(Some(u16::from_be_bytes([high, low]))))),
+                [high, low, ..] => Ok(Some(FrameEvent::Close(Some(u16::from_be_bytes([high, low]))))),
             },
             _ if header.last => {
                 let state = std::mem::take(&mut self.message.state);
-                Ok(Some(if state == MessageState::Skipping { Event::TooLong } else { Event::Message }))
+                Ok(Some(if state == MessageState::Skipping { FrameEvent::TooLong } else { FrameEvent::Message }))
             }
             _ => Ok(None),
         }
@@ -249,7 +249,7 @@ mod tests {
     #[derive(Clone, Debug, PartialEq, Eq)]
     enum Seen {
         Message(Vec<u8>),
-        Event(Event),
+        Event(FrameEvent),
         Violation(Violation),
     }
 
@@ -261,7 +261,7 @@ mod tests {
             loop {
                 match assembler.next() {
                     Ok(None) => break,
-                    Ok(Some(Event::Message)) => all.push(Seen::Message(assembler.take_message())),
+                    Ok(Some(FrameEvent::Message)) => all.push(Seen::Message(assembler.take_message())),
                     Ok(Some(event)) => all.push(Seen::Event(event)),
                     Err(violation) => {
                         all.push(Seen::Violation(violation));
@@ -299,12 +299,12 @@ mod tests {
         ];
         let expected = [
             message("one"),
-            Seen::Event(Event::Ping(b"here?".to_vec())),
+            Seen::Event(FrameEvent::Ping(b"here?".to_vec())),
             message("two"),
             Seen::Message(vec![255]),
-            Seen::Event(Event::Pong),
+            Seen::Event(FrameEvent::Pong),
             message(""),
-            Seen::Event(Event::Close(Some(1000))),
+            Seen::Event(FrameEvent::Close(Some(1000))),
         ];
         check(&frames, &expected);
     }
@@ -321,7 +321,7 @@ mod tests {
             frame(Opcode::Continuation, true, b""),
             frame(Opcode::Text, true, &long[..LIMIT]),
         ];
-        let too_long = Seen::Event(Event::TooLong);
+        let too_long = Seen::Event(FrameEvent::TooLong);
         let exact = Seen::Message(long[..LIMIT].to_vec());
         check(&frames, &[too_long.clone(), message("a"), too_long, exact]);
     }
@@ -334,7 +334,7 @@ mod tests {
             assembler.incoming().extend(frame(Opcode::Text, false, &long[..cut]));
             assert_eq!(assembler.next(), Ok(None));
             assembler.incoming().extend(frame(Opcode::Continuation, true, &long[cut..]));
-            assert_eq!(assembler.next(), Ok(Some(Event::TooLong)));
+            assert_eq!(assembler.next(), Ok(Some(FrameEvent::TooLong)));
             assert_eq!(assembler.take_message(), long[..BEGINNING]);
         }
     }
@@ -356,9 +356,9 @@ mod tests {
     fn a_buffer_that_grew_is_given_back() {
         let mut assembler = Assembler::new(Sender::Client, 4 * KEPT);
         assembler.incoming().extend(frame(Opcode::Text, true, &vec![b'x'; 2 * KEPT]));
-        assert_eq!(assembler.next(), Ok(Some(Event::Message)));
+        assert_eq!(assembler.next(), Ok(Some(FrameEvent::Message)));
         assembler.incoming().extend(frame(Opcode::Text, true, b"a"));
-        assert_eq!(assembler.next(), Ok(Some(Event::Message)));
+        assert_eq!(assembler.next(), Ok(Some(FrameEvent::Message)));
         assert!(assembler.message.bytes.capacity() <= KEPT);
     }
 
@@ -379,7 +379,7 @@ mod tests {
                 }
             }
             let mut seen = seen(&bytes, piece);
-            seen.retain(|seen| !matches!(seen, Seen::Event(Event::Ping(_))));
+            seen.retain(|seen| !matches!(seen, Seen::Event(FrameEvent::Ping(_))));
             prop_assert_eq!(seen, vec![Seen::Message(fragments.concat())]);
         }
 

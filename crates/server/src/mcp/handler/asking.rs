@@ -11,9 +11,9 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleServer};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use windlass_tools::{Answer, Approval, Approved, Detail, Emphasis, Person, Question, Shown};
+use windlass_tools::{UserReplyFuture, Approval, Approved, Detail, Emphasis, Person, Question, Shown};
 
-use crate::mcp::handler::calls::Running;
+use crate::mcp::handler::calls::RunningCall;
 
 /// The one field of the form.
 const FIELD: &str = "answer";
@@ -35,7 +35,7 @@ pub(super) enum Matter {
 }
 
 /// A question and the way back to whoever asked it.
-pub(super) struct Asked {
+pub(super) struct PendingQuestion {
     matter: Matter,
     answer: AnswerTo,
 }
@@ -46,12 +46,12 @@ pub(super) struct AnswerTo(oneshot::Sender<Option<String>>);
 /// What becomes of a call that waited for an answer.
 pub(super) enum Go {
     /// It has its answer.
-    On(Running),
+    On(RunningCall),
     /// The answer was not there.
     AskAgain(InputRequiredResult),
 }
 
-impl Asked {
+impl PendingQuestion {
     pub(super) fn matter(&self) -> &Matter {
         &self.matter
     }
@@ -70,7 +70,7 @@ impl AnswerTo {
 }
 
 /// Somebody to ask, and where the questions arrive.
-pub(super) fn person() -> (Arc<dyn Person>, mpsc::Receiver<Asked>) {
+pub(super) fn person() -> (Arc<dyn Person>, mpsc::Receiver<PendingQuestion>) {
     // One program asks one question at a time.
     let (questions, asked) = mpsc::channel(1);
     (Arc::new(Client { questions }), asked)
@@ -78,11 +78,11 @@ pub(super) fn person() -> (Arc<dyn Person>, mpsc::Receiver<Asked>) {
 
 /// The person at the client.
 struct Client {
-    questions: mpsc::Sender<Asked>,
+    questions: mpsc::Sender<PendingQuestion>,
 }
 
 impl Person for Client {
-    fn ask(&self, question: Question) -> Answer<'_> {
+    fn ask(&self, question: Question) -> UserReplyFuture<'_> {
         Box::pin(self.put(Matter::Secret(question)))
     }
 
@@ -94,7 +94,7 @@ impl Person for Client {
 impl Client {
     async fn put(&self, matter: Matter) -> Option<String> {
         let (answer, said) = oneshot::channel();
-        self.questions.send(Asked { matter, answer: AnswerTo(answer) }).await.ok()?;
+        self.questions.send(PendingQuestion { matter, answer: AnswerTo(answer) }).await.ok()?;
         said.await.ok().flatten()
     }
 }

@@ -15,43 +15,43 @@ use tokio::sync::{mpsc, watch};
 use windlass_tools::{Call, CallTicket, Delivery, Progress, Reply, Toolbox, UnknownTool};
 
 use crate::mcp::arrivals::Arrival;
-use crate::mcp::handler::Desk;
-use crate::mcp::handler::asking::{self, Asked, Go};
+use crate::mcp::handler::HandlerShared;
+use crate::mcp::handler::asking::{self, PendingQuestion, Go};
 use crate::mcp::handler::delivery::{self, Link};
 use crate::mcp::handler::extension;
-use crate::mcp::handler::manners::Manners;
+use crate::mcp::handler::manners::ReplyStyle;
 use crate::mcp::repair::Repaired;
 
 /// A call under way, and what it says before it is answered.
-pub(super) struct Running {
+pub(super) struct RunningCall {
     reply: Pin<Box<dyn Future<Output = Result<Reply, UnknownTool>> + Send>>,
     progress: watch::Receiver<Option<Progress>>,
-    questions: mpsc::Receiver<Asked>,
-    manners: Manners,
+    questions: mpsc::Receiver<PendingQuestion>,
+    manners: ReplyStyle,
     /// Settled with the response that carries the reply.
     pub(super) delivery: Delivery,
 }
 
 /// What happened next.
-pub(super) enum Turn {
+pub(super) enum CallEvent {
     Answered(Result<CallToolResult, ErrorData>),
     Progressed(Progress),
-    Asked(Asked),
+    Asked(PendingQuestion),
 }
 
 /// What the client of a request can do.
-struct Means {
+struct RequestCapabilities {
     progress: Option<ProgressToken>,
     tasks: bool,
     task_after: Duration,
     person: bool,
     /// It is asked by answering its request with a question, not by a request of ours.
     rounds: bool,
-    manners: Manners,
+    manners: ReplyStyle,
     repaired: Option<Repaired>,
 }
 
-impl Means {
+impl RequestCapabilities {
     fn of(context: &RequestContext<RoleServer>, task_after: Duration) -> Self {
         let capabilities = context.client_capabilities().unwrap_or_default();
         let version = context.protocol_version();
@@ -61,7 +61,7 @@ impl Means {
             task_after,
             person: fills_in_forms(&capabilities),
             rounds: version.is_some_and(|version| !version.has_initialize()),
-            manners: Manners::of(context),
+            manners: ReplyStyle::of(context),
             repaired: extension(context).copied(),
         }
     }
@@ -76,7 +76,7 @@ fn fills_in_forms(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.as_ref().is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-impl Desk {
+impl HandlerShared {
     /// Answers a request for a tool.
     pub(super) async fn call(
         &self,
@@ -84,7 +84,7 @@ impl Desk {
         context: &RequestContext<RoleServer>,
         task_after: Duration,
     ) -> Result<CallToolResponse, ErrorData> {
-        let means = Means::of(context, task_after);
+        let means = RequestCapabilities::of(context, task_after);
         let running = match &request.request_state {
             Some(state) => match self.parked.resume(state, request.input_responses.as_ref())? {
                 Go::On(running) => running,
@@ -95,7 +95,7 @@ impl Desk {
                 if let Some(ticket) = &ticket {
                     ticket.sent_with(&delivery::of_response(context));
                 }
-                Running::start(&self.toolbox, (request, ticket), &means)
+                RunningCall::start(&self.toolbox, (request, ticket), &means)
             }
         };
         let link = Link::new(&delivery::of_response(context), &running.delivery);
@@ -119,9 +119,9 @@ impl Desk {
 
     async fn attend(
         &self,
-        (mut running, link): (Running, Link),
+        (mut running, link): (RunningCall, Link),
         context: &RequestContext<RoleServer>,
-        means: &Means,
+        means: &RequestCapabilities,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut reporter = Reporter { peer: &context.peer, token: means.progress.clone(), last: 0.0 };
         // timer: a client that knows tasks would rather have one than a request that takes minutes.
@@ -136,13 +136,13 @@ impl Desk {
                 }
             };
             match turn {
-                Turn::Answered(answer) => return answer.map(Into::into),
-                Turn::Progressed(progress) => reporter.tell(&progress).await,
-                Turn::Asked(asked) if means.rounds => {
+                CallEvent::Answered(answer) => return answer.map(Into::into),
+                CallEvent::Progressed(progress) => reporter.tell(&progress).await,
+                CallEvent::Asked(asked) if means.rounds => {
                     link.cut();
                     return Ok(self.parked.park(running, asked)?.into());
                 }
-                Turn::Asked(asked) => {
+                CallEvent::Asked(asked) => {
                     let (matter, answer) = asked.split();
                     if let Some(done) = running.beside(asking::directly(&context.peer, &matter), answer).await
                     {
@@ -154,11 +154,11 @@ impl Desk {
     }
 }
 
-impl Running {
+impl RunningCall {
     fn start(
         toolbox: &Toolbox,
         (request, ticket): (CallToolRequestParams, Option<CallTicket>),
-        means: &Means,
+        means: &RequestCapabilities,
     ) -> Self {
         let (told, progress) = watch::channel(None);
         let (person, questions) = asking::person();
@@ -177,15 +177,15 @@ impl Running {
     }
 
     /// Waits for whatever comes next.
-    pub(super) async fn turn(&mut self) -> Turn {
+    pub(super) async fn turn(&mut self) -> CallEvent {
         tokio::select! {
             biased;
-            reply = &mut self.reply => Turn::Answered(answer(reply, self.manners)),
-            Some(asked) = self.questions.recv() => Turn::Asked(asked),
+            reply = &mut self.reply => CallEvent::Answered(answer(reply, self.manners)),
+            Some(asked) = self.questions.recv() => CallEvent::Asked(asked),
             Ok(()) = self.progress.changed() => {
                 let latest = self.progress.borrow_and_update().clone();
                 // Only what was told changes it.
-                latest.map_or_else(|| unreachable!("progress without progress"), Turn::Progressed)
+                latest.map_or_else(|| unreachable!("progress without progress"), CallEvent::Progressed)
             }
         }
     }
@@ -208,7 +208,7 @@ impl Running {
 }
 
 /// A reply as the protocol says it. A tool that does not exist is an error of the protocol; all else is an answer.
-fn answer(reply: Result<Reply, UnknownTool>, manners: Manners) -> Result<CallToolResult, ErrorData> {
+fn answer(reply: Result<Reply, UnknownTool>, manners: ReplyStyle) -> Result<CallToolResult, ErrorData> {
     let reply = reply.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     let content = vec![ContentBlock::text(reply.text)];
     let mut result =

@@ -43,11 +43,11 @@ impl Link {
 
 /// Replies of tasks that no client has fetched yet. Each is lost when its task is forgotten.
 #[derive(Default)]
-pub(super) struct Unclaimed {
+pub(super) struct UnclaimedReplies {
     replies: Mutex<HashMap<String, Delivery>>,
 }
 
-impl Unclaimed {
+impl UnclaimedReplies {
     /// Keeps the delivery of a task's reply, and no longer those of tasks that are forgotten.
     pub(super) fn add(&self, task: &Task, reply: Delivery, tasks: &TaskManager) {
         let mut replies = self.lock();

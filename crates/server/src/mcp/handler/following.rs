@@ -10,7 +10,7 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
-use windlass_tools::{Event, Toolbox};
+use windlass_tools::{SessionEvent, Toolbox};
 
 use crate::mcp::handler::resources::session_of;
 
@@ -66,7 +66,7 @@ impl Drop for Follower {
     }
 }
 
-async fn tell(mut events: Receiver<Event>, followed: Arc<Mutex<BTreeSet<String>>>, client: Peer<RoleServer>) {
+async fn tell(mut events: Receiver<SessionEvent>, followed: Arc<Mutex<BTreeSet<String>>>, client: Peer<RoleServer>) {
     while let Some(event) = next(&mut events).await {
         let changes = {
             let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ pub(super) async fn listen(toolbox: &Toolbox, subscription: &SubscriptionContext
 }
 
 /// The next event; none in its place if some were missed; nothing at the end.
-async fn next(events: &mut Receiver<Event>) -> Option<Option<Event>> {
+async fn next(events: &mut Receiver<SessionEvent>) -> Option<Option<SessionEvent>> {
     match events.recv().await {
         Ok(event) => Some(Some(event)),
         Err(RecvError::Lagged(_)) => Some(None),
@@ -133,20 +133,20 @@ async fn next(events: &mut Receiver<Event>) -> Option<Option<Event>> {
 }
 
 /// What an event, or not knowing what happened, means to whoever follows these.
-fn changes(event: Option<&Event>, followed: &BTreeSet<String>) -> Vec<Change> {
+fn changes(event: Option<&SessionEvent>, followed: &BTreeSet<String>) -> Vec<Change> {
     let of = |session: &str| {
         let theirs = followed.iter().filter(|uri| session_of(uri) == Some(session));
         theirs.cloned().map(Change::Updated).collect()
     };
     match event {
-        Some(Event::Started { .. }) => vec![Change::List],
+        Some(SessionEvent::Started { .. }) => vec![Change::List],
         // What it prints is no event of its life.
-        Some(Event::Output { session }) => {
+        Some(SessionEvent::Output { session }) => {
             let mut changed: Vec<Change> = of(session);
             changed.retain(|change| !matches!(change, Change::Updated(uri) if uri.ends_with("/events")));
             changed
         }
-        Some(Event::Ended { session, .. }) => of(session),
+        Some(SessionEvent::Ended { session, .. }) => of(session),
         None => std::iter::once(Change::List).chain(followed.iter().cloned().map(Change::Updated)).collect(),
     }
 }
@@ -161,20 +161,20 @@ mod tests {
         let followed = [uri("1", "screen"), uri("1", "transcript"), uri("2", "events"), uri("2", "screen")];
         let followed = BTreeSet::from(followed);
         let updated = |session: &str, view: &str| Change::Updated(uri(session, view));
-        let check = |event: Option<Event>, expected: &[Change]| {
+        let check = |event: Option<SessionEvent>, expected: &[Change]| {
             assert_eq!(changes(event.as_ref(), &followed), expected, "{event:?}");
         };
-        check(Some(Event::Started { session: "3".into() }), &[Change::List]);
+        check(Some(SessionEvent::Started { session: "3".into() }), &[Change::List]);
         check(
-            Some(Event::Output { session: "1".into() }),
+            Some(SessionEvent::Output { session: "1".into() }),
             &[updated("1", "screen"), updated("1", "transcript")],
         );
-        check(Some(Event::Output { session: "2".into() }), &[updated("2", "screen")]);
+        check(Some(SessionEvent::Output { session: "2".into() }), &[updated("2", "screen")]);
         check(
-            Some(Event::Ended { session: "2".into(), line: String::new() }),
+            Some(SessionEvent::Ended { session: "2".into(), line: String::new() }),
             &[updated("2", "events"), updated("2", "screen")],
         );
-        check(Some(Event::Output { session: "3".into() }), &[]);
+        check(Some(SessionEvent::Output { session: "3".into() }), &[]);
         let everything = [
             Change::List,
             updated("1", "screen"),

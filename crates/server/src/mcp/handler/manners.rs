@@ -11,7 +11,7 @@ use windlass_tools::Call;
 
 /// How one client is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Manners {
+pub(super) struct ReplyStyle {
     /// Results carry their structure, and tools its schema.
     pub(super) structure: bool,
     /// The longest a call may take while the client is told of progress.
@@ -23,7 +23,7 @@ const TEXT_ONLY: [&str; 2] = ["codex-mcp-client", "qwen-cli-mcp-client"];
 /// Codex gives a call up after five minutes, whatever it is told meanwhile; the answer must be there before.
 const BEFORE_FIVE_MINUTES: Duration = Duration::from_secs(280);
 
-impl Manners {
+impl ReplyStyle {
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         Self::of_client(context.client_info().as_ref().map(|client| client.name.as_str()).unwrap_or_default())
     }
@@ -47,7 +47,7 @@ mod tests {
             ("claude-code", true),
             ("", true),
         ] {
-            assert_eq!(Manners::of_client(name).structure, structure, "{name}");
+            assert_eq!(ReplyStyle::of_client(name).structure, structure, "{name}");
         }
     }
 }

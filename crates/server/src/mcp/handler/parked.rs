@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use rmcp::model::{ErrorData, InputRequest, InputRequiredResult, InputResponses};
 
 use crate::gate::Token;
-use crate::mcp::handler::asking::{self, Asked, Go};
-use crate::mcp::handler::calls::Running;
+use crate::mcp::handler::asking::{self, PendingQuestion, Go};
+use crate::mcp::handler::calls::RunningCall;
 
 /// How many calls wait at most. One more and the oldest is forgotten: its client has had long enough.
 const PARKED_LIMIT: usize = 32;
@@ -18,19 +18,19 @@ const KEY: &str = "answer";
 
 /// The calls that wait.
 #[derive(Default)]
-pub(super) struct Parked {
+pub(super) struct ParkedCalls {
     calls: Mutex<VecDeque<Waiting>>,
 }
 
 struct Waiting {
     state: Token,
-    running: Running,
-    asked: Asked,
+    running: RunningCall,
+    asked: PendingQuestion,
 }
 
-impl Parked {
+impl ParkedCalls {
     /// Puts a call aside until its question is answered, and says what to ask.
-    pub(super) fn park(&self, running: Running, asked: Asked) -> Result<InputRequiredResult, ErrorData> {
+    pub(super) fn park(&self, running: RunningCall, asked: PendingQuestion) -> Result<InputRequiredResult, ErrorData> {
         let state = Token::random().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let question = question(&asked, &state);
         let mut calls = self.lock();
@@ -60,7 +60,7 @@ impl Parked {
     }
 }
 
-fn question(asked: &Asked, state: &Token) -> InputRequiredResult {
+fn question(asked: &PendingQuestion, state: &Token) -> InputRequiredResult {
     let request = InputRequest::Elicitation(asking::form(asked.matter()));
     InputRequiredResult::new(
         Some(BTreeMap::from([(KEY.to_owned(), request)])),

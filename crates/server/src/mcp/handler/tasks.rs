@@ -4,9 +4,9 @@
 use rmcp::model::{CallToolResult, CreateTaskResult, InputRequest};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
 
-use crate::mcp::handler::Desk;
+use crate::mcp::handler::HandlerShared;
 use crate::mcp::handler::asking;
-use crate::mcp::handler::calls::{Running, Turn, in_words};
+use crate::mcp::handler::calls::{RunningCall, CallEvent, in_words};
 use crate::panics::survived;
 
 /// The most tasks at a time. What would be one more is waited for in its request.
@@ -18,13 +18,13 @@ const TASK_LASTS_MS: u64 = 6 * 60 * 1000;
 /// How often a client should ask.
 const ASK_EVERY_MS: u64 = 500;
 
-impl Desk {
+impl HandlerShared {
     pub(super) fn has_room_for_a_task(&self) -> bool {
         self.tasks.running_task_count() < TASK_LIMIT
     }
 
     /// Makes a call a task.
-    pub(super) fn hand_over(&self, running: Running) -> CreateTaskResult {
+    pub(super) fn hand_over(&self, running: RunningCall) -> CreateTaskResult {
         let options = TaskOptions::new().with_ttl_ms(TASK_LASTS_MS).with_poll_interval_ms(ASK_EVERY_MS);
         let delivery = running.delivery.clone();
         let carried_on = |task| async {
@@ -38,7 +38,7 @@ impl Desk {
     }
 }
 
-async fn carry_on(mut running: Running, task: TaskContext) -> Result<CallToolResult, TaskExit> {
+async fn carry_on(mut running: RunningCall, task: TaskContext) -> Result<CallToolResult, TaskExit> {
     let mut questions = 0;
     loop {
         let turn = tokio::select! {
@@ -47,9 +47,9 @@ async fn carry_on(mut running: Running, task: TaskContext) -> Result<CallToolRes
             () = task.cancelled() => return Err(TaskExit::Cancelled),
         };
         match turn {
-            Turn::Answered(answer) => return answer.map_err(TaskExit::Error),
-            Turn::Progressed(progress) => task.set_status_message(in_words(&progress)),
-            Turn::Asked(asked) => {
+            CallEvent::Answered(answer) => return answer.map_err(TaskExit::Error),
+            CallEvent::Progressed(progress) => task.set_status_message(in_words(&progress)),
+            CallEvent::Asked(asked) => {
                 let (matter, answer) = asked.split();
                 questions += 1;
                 let form = InputRequest::Elicitation(asking::form(&matter));

@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use windlass_tools::Delivery;
 
-use crate::mcp::wire::{IN_FLIGHT_LIMIT, Refusal, answered_id};
+use crate::mcp::wire::{IN_FLIGHT_LIMIT, RejectedMessage, answered_id};
 
 type Inner = LocalSessionManager;
 
@@ -51,13 +51,13 @@ impl Clients {
 }
 
 impl UnderWay {
-    fn begin<T: GetExtensions>(&self, request: &JsonRpcRequest<T>) -> Result<Delivery, Refusal> {
+    fn begin<T: GetExtensions>(&self, request: &JsonRpcRequest<T>) -> Result<Delivery, RejectedMessage> {
         let mut requests = self.lock();
         if requests.contains_key(&request.id) {
-            return Err(Refusal::id_in_use(&request.id));
+            return Err(RejectedMessage::id_in_use(&request.id));
         }
         if requests.len() >= IN_FLIGHT_LIMIT {
-            return Err(Refusal::too_many(&request.id));
+            return Err(RejectedMessage::too_many(&request.id));
         }
         let parts = request.request.extensions().get::<Parts>();
         let delivery =
@@ -77,13 +77,13 @@ impl UnderWay {
 
 impl SessionManager for Clients {
     type Error = <Inner as SessionManager>::Error;
-    type Transport = Watched<<Inner as SessionManager>::Transport>;
+    type Transport = ObservedTransport<<Inner as SessionManager>::Transport>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, inner) = self.inner.create_session().await?;
         let under_way = Arc::<UnderWay>::default();
         self.lock().insert(id.clone(), Arc::clone(&under_way));
-        Ok((id, Watched { inner, under_way }))
+        Ok((id, ObservedTransport { inner, under_way }))
     }
 
     async fn initialize_session(
@@ -161,17 +161,17 @@ impl SessionManager for Clients {
     }
 }
 
-fn error(refusal: Refusal, id: RequestId) -> ServerJsonRpcMessage {
+fn error(refusal: RejectedMessage, id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(refusal.code, refusal.message, None), Some(id))
 }
 
 /// A client's transport, which notes the requests that are answered.
-pub(super) struct Watched<T> {
+pub(super) struct ObservedTransport<T> {
     inner: T,
     under_way: Arc<UnderWay>,
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Watched<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for ObservedTransport<T> {
     type Error = T::Error;
 
     fn send(

@@ -12,14 +12,14 @@ use crate::mcp::wire::IN_FLIGHT_LIMIT;
 
 /// Why something the client sent was not taken, for the client.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Refusal {
+pub(crate) struct RejectedMessage {
     id: Value,
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
 }
 
 /// The messages in a line, and what must be said of the rest. An empty line is nothing at all.
-pub(crate) fn read(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusal>) {
+pub(crate) fn read(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<RejectedMessage>) {
     let line = line.trim_ascii();
     if line.is_empty() {
         return (VecDeque::new(), Vec::new());
@@ -36,20 +36,20 @@ pub(crate) fn read(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusal>
     (messages, refusals)
 }
 
-fn read_any(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusal>) {
+fn read_any(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<RejectedMessage>) {
     match serde_json::from_slice(line) {
-        Err(error) => (VecDeque::new(), Refusal::not_json(line, &error).into_iter().collect()),
+        Err(error) => (VecDeque::new(), RejectedMessage::not_json(line, &error).into_iter().collect()),
         // The protocol of 2025-03-26 knows lines with several messages. Each is answered by itself.
         Ok(Value::Array(several)) if !several.is_empty() => read_each(several),
         Ok(other) => read_each(vec![other]),
     }
 }
 
-fn read_each(several: Vec<Value>) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusal>) {
+fn read_each(several: Vec<Value>) -> (VecDeque<ClientJsonRpcMessage>, Vec<RejectedMessage>) {
     let mut messages = VecDeque::new();
     let mut refusals = Vec::new();
     for value in several {
-        let refusal = Refusal::no_message(&value);
+        let refusal = RejectedMessage::no_message(&value);
         match serde_json::from_value(value) {
             Ok(message) => messages.push_back(message),
             Err(_) => refusals.push(refusal),
@@ -58,7 +58,7 @@ fn read_each(several: Vec<Value>) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusa
     (messages, refusals)
 }
 
-impl Refusal {
+impl RejectedMessage {
     /// Under the id of the request, if that can be found; nothing, if no answer is expected.
     pub(crate) fn not_json(line: &[u8], error: &serde_json::Error) -> Option<Self> {
         let id = match envelope::salvage(line) {

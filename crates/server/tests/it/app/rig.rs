@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_engine::{Drain, Engine, EngineOptions, Limits, Patience, Retention, Session, SessionId};
+use windlass_engine::{Drain, Engine, EngineOptions, Limits, KillDelays, Retention, Session, SessionId};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
@@ -48,7 +48,7 @@ impl Bench {
     fn furnished(scratch: Scratch, name: &str, options: EngineOptions, has_a_disk: bool) -> Self {
         let drain = Duration::from_millis(300);
         let options = EngineOptions {
-            patience: Patience { grace: Duration::from_millis(300), ..Patience::default() },
+            patience: KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() },
             drain: Drain { silence: drain, ceiling: drain },
             ..options
         };

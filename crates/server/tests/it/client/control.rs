@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_server::client::shapes::{
     CommandExecParams, EndCause, OutputStream, SessionState, SpanChoice, TerminalSize, WaitMet, WaitUntil,
 };
-use windlass_server::client::{Client, ClientError, ClientOptions, Io, Output, Piece, Slowness, Start};
+use windlass_server::client::{Client, ClientError, ClientOptions, Io, Output, ClientPiece, Slowness, Start};
 
 use super::rig::{Place, in_time};
 
@@ -13,7 +13,7 @@ async fn until_printed(output: &mut Output, text: &str) -> String {
     let mut seen = String::new();
     while !seen.contains(text) {
         let piece = in_time(output.next()).await.expect("connected");
-        let Some(Piece::Bytes { bytes, .. }) = piece else { panic!("{piece:?} after {seen:?}") };
+        let Some(ClientPiece::Bytes { bytes, .. }) = piece else { panic!("{piece:?} after {seen:?}") };
         seen.push_str(&String::from_utf8_lossy(&bytes));
     }
     seen
@@ -39,7 +39,7 @@ async fn an_engine_in_this_process_is_a_server_like_any_other() {
     assert_eq!((exit.code, exit.signal, exit.timed_out), (3, None, false));
     let mut seen = Vec::new();
     while let Some(piece) = output.next().await.expect("connected") {
-        let Piece::Bytes { stream, bytes, .. } = piece else { panic!("{piece:?}") };
+        let ClientPiece::Bytes { stream, bytes, .. } = piece else { panic!("{piece:?}") };
         seen.push((stream, String::from_utf8_lossy(&bytes).into_owned()));
     }
     seen.sort_by_key(|(stream, _)| *stream == OutputStream::Stderr);
@@ -148,7 +148,7 @@ async fn who_does_not_take_its_output_holds_up_nobody_and_loses_nothing() {
     let mut expected = 1_u32;
     let mut line = Vec::new();
     while let Some(piece) = in_time(slow_output.next()).await.expect("connected") {
-        let Piece::Bytes { bytes, .. } = piece else { panic!("{piece:?}") };
+        let ClientPiece::Bytes { bytes, .. } = piece else { panic!("{piece:?}") };
         for byte in bytes {
             if byte == b'\n' {
                 assert_eq!(String::from_utf8_lossy(&line), expected.to_string());
@@ -172,7 +172,7 @@ async fn who_wants_every_byte_of_an_endless_stream_slows_the_process_down() {
     let mut taken = 0;
     while taken < 64 << 20 {
         let piece = in_time(output.next()).await.expect("connected").expect("it is endless");
-        let Piece::Bytes { offset, bytes, .. } = piece else { panic!("{piece:?}") };
+        let ClientPiece::Bytes { offset, bytes, .. } = piece else { panic!("{piece:?}") };
         assert_eq!(offset, taken, "nothing is missing");
         taken += bytes.len() as u64;
     }

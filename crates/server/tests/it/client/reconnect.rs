@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_server::client::{Client, ClientError, ClientOptions, ComingBack, Io, Output, Piece, Start};
+use windlass_server::client::{Client, ClientError, ClientOptions, ComingBack, Io, Output, ClientPiece, Start};
 
 use super::rig::{Place, Road, in_time};
 
@@ -25,7 +25,7 @@ async fn all_of(client: &Client, output: &mut Output, mut after_each: impl Async
     loop {
         match in_time(output.next()).await {
             Ok(None) => return all,
-            Ok(Some(Piece::Bytes { offset, bytes, .. })) => {
+            Ok(Some(ClientPiece::Bytes { offset, bytes, .. })) => {
                 assert_eq!(offset, all.len() as u64, "nothing is missing and nothing comes twice");
                 all.extend(bytes);
                 after_each(all.len() as u64).await;
@@ -98,7 +98,7 @@ async fn another_client_takes_over_with_the_token() {
         .await
         .expect("it starts");
     let one = in_time(output.next()).await.expect("connected").expect("a line");
-    assert!(matches!(one, Piece::Bytes { bytes, .. } if bytes == b"one\n"));
+    assert!(matches!(one, ClientPiece::Bytes { bytes, .. } if bytes == b"one\n"));
     let (token, position) = (first.resume_token(), output.position().expect("it is counted"));
     assert!(token.is_some());
     road.cut().await;
@@ -149,7 +149,7 @@ async fn a_client_that_comes_back_by_itself_is_not_noticed_to_have_been_away() {
         let mut seen = Vec::new();
         while seen.len() < once.len() + word.len() {
             let piece = in_time(output.next()).await.expect("it comes back").expect("there is more");
-            let Piece::Bytes { bytes, .. } = piece else { panic!("{piece:?}") };
+            let ClientPiece::Bytes { bytes, .. } = piece else { panic!("{piece:?}") };
             let before = seen.len();
             seen.extend(bytes);
             let third = once.len() / 3;

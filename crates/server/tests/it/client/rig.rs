@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
-use windlass_engine::{Engine, EngineOptions, Patience};
+use windlass_engine::{Engine, EngineOptions, KillDelays};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::client::shapes::AbsolutePath;
 use windlass_server::client::{Client, ClientOptions, Endpoint, Start};
-use windlass_server::gate::{Access, Gate, Perimeter, Reach};
+use windlass_server::gate::{Access, Gate, Perimeter, ServerReach};
 use windlass_server::listen::{Listen, Listener};
 use windlass_testkit::{HANG, Scratch, survivors};
 
@@ -30,7 +30,7 @@ impl Place {
     }
 
     pub(super) async fn with_access(name: &str, access: Access) -> Self {
-        let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let engine = Engine::new(EngineOptions { patience, ..EngineOptions::default() }).expect("an engine");
         let (scratch, token) = (Scratch::new(name), survivors::token(name));
         let variables = [("PATH", "/usr/bin:/bin"), (survivors::TOKEN_VARIABLE, token.as_str())];
@@ -45,7 +45,7 @@ impl Place {
         let gate = Gate { access, origins: Vec::new(), names: Vec::new() };
         let listen = Listen::Unix(scratch.path().join("socket"));
         let listener =
-            Listener::bind(&listen, Perimeter { gate, reach: Reach::Loopback, tls: None, report: |_| {} })
+            Listener::bind(&listen, Perimeter { gate, reach: ServerReach::Loopback, tls: None, report: |_| {} })
                 .await
                 .expect("a place");
         let (stop, stopped) = oneshot::channel();

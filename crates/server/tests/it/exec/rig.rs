@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use windlass_engine::sandbox::HelperProgram;
-use windlass_engine::{Engine, EngineOptions, Patience, Session};
+use windlass_engine::{Engine, EngineOptions, KillDelays, Session};
 use windlass_server::exec::{AfterLoss, ExecServer, Place};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
@@ -31,7 +31,7 @@ impl Bench {
 
     /// One whose sessions wait this long for a client that is lost.
     pub(super) fn with_grace(name: &str, grace: Duration) -> Self {
-        let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
+        let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let options = EngineOptions { patience, ..EngineOptions::default() };
         let engine = Engine::new(options).expect("an engine can be made");
         let (scratch, state) = (Scratch::new(name), Scratch::new(&format!("{name}-state")));

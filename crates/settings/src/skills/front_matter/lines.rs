@@ -4,7 +4,7 @@ use super::{FrontMatterError, error};
 
 /// A key at the left edge, and what stands behind it on its line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'t> {
+pub(super) struct FrontMatterEntry<'t> {
     pub(super) key: &'t str,
     /// Without blanks before it.
     pub(super) rest: &'t str,
@@ -25,7 +25,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The next entry; nothing at the end.
-    pub(super) fn entry(&mut self) -> Result<Option<Entry<'t>>, FrontMatterError> {
+    pub(super) fn entry(&mut self) -> Result<Option<FrontMatterEntry<'t>>, FrontMatterError> {
         while let Some(text) = self.take() {
             let line = self.number - 1;
             if is_blank_or_comment(text) {
@@ -40,7 +40,7 @@ impl<'t> Lines<'t> {
             if !is_key || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
                 return Err(shape());
             }
-            return Ok(Some(Entry { key: unquoted(key.trim()), rest: rest.trim(), line }));
+            return Ok(Some(FrontMatterEntry { key: unquoted(key.trim()), rest: rest.trim(), line }));
         }
         Ok(None)
     }

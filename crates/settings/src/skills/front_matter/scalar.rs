@@ -1,10 +1,10 @@
 //! The texts of YAML: bare, in single or double quotes, and as blocks after `|` and `>`.
 
-use super::lines::{Entry, Lines};
+use super::lines::{FrontMatterEntry, Lines};
 use super::{FrontMatterError, error};
 
 /// The text of an entry, with the lines that belong to it.
-pub(super) fn read(entry: &Entry<'_>, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
+pub(super) fn read(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
     match entry.rest.chars().next() {
         Some(quote @ ('"' | '\'')) => quoted(entry, quote, lines),
         Some('|' | '>') => block(entry, lines),
@@ -16,7 +16,7 @@ pub(super) fn read(entry: &Entry<'_>, lines: &mut Lines<'_>) -> Result<String, F
 }
 
 /// The rest of the line and all indented lines after it, as one line.
-fn bare(entry: &Entry<'_>, lines: &mut Lines<'_>) -> String {
+fn bare(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> String {
     let mut words = vec![without_comment(entry.rest).to_owned()];
     while let Some(line) = lines.indented() {
         words.push(without_comment(line.trim()).to_owned());
@@ -33,7 +33,7 @@ fn without_comment(text: &str) -> &str {
     text.find(" #").map_or(text, |at| &text[..at]).trim_end()
 }
 
-fn quoted(entry: &Entry<'_>, quote: char, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
+fn quoted(entry: &FrontMatterEntry<'_>, quote: char, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
     let mut text = entry.rest[1..].to_owned();
     loop {
         if let Some((value, rest)) = closed(&text, quote, entry.line)? {
@@ -90,7 +90,7 @@ fn escape(rest: &mut std::str::Chars<'_>) -> Option<char> {
 }
 
 /// Lines after `|` are kept, those after `>` become one; `+`, `-` and a digit after it are understood.
-fn block(entry: &Entry<'_>, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
+fn block(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
     let header = without_comment(entry.rest);
     let (style, indicators) = header.split_at(1);
     if !indicators.chars().all(|c| matches!(c, '+' | '-' | '1'..='9')) || indicators.len() > 2 {

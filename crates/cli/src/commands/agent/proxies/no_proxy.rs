@@ -19,13 +19,13 @@ pub(super) struct Exceptions(Vec<Exception>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Exception {
-    place: Place,
+    place: NoProxyEntry,
     /// If it is for this port alone.
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum NoProxyEntry {
     Everything,
     /// This name and all below it.
     Domain(String),
@@ -74,19 +74,19 @@ impl Exceptions {
 impl Exception {
     /// An entry. `None` if it is nothing that a host can be compared with.
     fn parse(entry: &str) -> Option<Self> {
-        if let Some(network) = Place::network(entry) {
+        if let Some(network) = NoProxyEntry::network(entry) {
             return Some(Self { place: network, port: None });
         }
         let (name, port) = split_port(entry);
         let name = plain_name(name);
         let name = name.strip_prefix("*.").unwrap_or(&name).trim_start_matches('.');
-        let place = match (name, Place::network(name)) {
+        let place = match (name, NoProxyEntry::network(name)) {
             ("", _) => return None,
-            ("*", _) => Place::Everything,
+            ("*", _) => NoProxyEntry::Everything,
             (_, Some(network)) => network,
             // A network with a mistake in it is not a name.
             (name, None) if name.contains('/') => return None,
-            (name, None) => Place::Domain(name.to_owned()),
+            (name, None) => NoProxyEntry::Domain(name.to_owned()),
         };
         Some(Self { place, port })
     }
@@ -97,7 +97,7 @@ impl Exception {
     }
 }
 
-impl Place {
+impl NoProxyEntry {
     /// An address, or a network as CIDR.
     fn network(text: &str) -> Option<Self> {
         let (address, bits) = match text.split_once('/') {

@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
-use windlass_agent::{Beginning, Entry, Event, Team, ThreadId};
+use windlass_agent::{Beginning, HistoryEntry, AgentEvent, Team, ThreadId};
 use windlass_engine::Engine;
 use windlass_model::Item;
 
 use super::command::Command;
 use super::composer::Composer;
-use super::dialog::{Dialog, Step};
-use super::front::{Front, Heard, Typing};
+use super::dialog::{Dialog, DialogStep};
+use super::front::{TerminalIo, Heard, Typing};
 use super::hold::Dropped;
 use super::keys::Key;
 use super::lines::{Line, Paint};
-use super::person::Asked;
+use super::person::PendingPrompt;
 use super::screen::{Area, Manner};
 use super::view::View;
-use super::{Ended, Stage};
+use super::{Ended, TerminalContext};
 use crate::commands::agent::input::mentioned_skills;
-use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::signals::{Signals, OutsideSignal};
 use crate::report;
 
 /// How often the times on the screen go on.
@@ -37,12 +37,12 @@ pub(super) const HELD: &str = "a question: rest your hands for a moment (what yo
 
 /// What a conversation is made of.
 pub(super) struct Parts<'a> {
-    pub(super) stage: Stage<'a>,
+    pub(super) stage: TerminalContext<'a>,
     pub(super) engine: Engine,
     pub(super) team: Team,
     pub(super) root: ThreadId,
-    pub(super) events: mpsc::Receiver<Event>,
-    pub(super) asked: mpsc::Receiver<Asked>,
+    pub(super) events: mpsc::Receiver<AgentEvent>,
+    pub(super) asked: mpsc::Receiver<PendingPrompt>,
 }
 
 /// A conversation under way.
@@ -89,7 +89,7 @@ impl<'a> Conversation<'a> {
     /// Talks until somebody ends it.
     pub(super) async fn hold(
         &mut self,
-        (front, signals): (&mut Front, &mut Signals),
+        (front, signals): (&mut TerminalIo, &mut Signals),
         (beginning, items): (&Beginning, Vec<Item>),
     ) -> Result<Ended> {
         front.take()?;
@@ -113,7 +113,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Ends every agent, and shows what that still leaves. Gives the last message.
-    pub(super) async fn close(self, front: &mut Front) -> Option<String> {
+    pub(super) async fn close(self, front: &mut TerminalIo) -> Option<String> {
         let Self { parts, mut view, dialogs, .. } = self;
         let Parts { team, mut events, asked, .. } = parts;
         // Whoever waits for an answer is told that there is none.
@@ -134,7 +134,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Waits for whatever happens next; says how the conversation ended, if it did.
-    async fn wait(&mut self, front: &mut Front, signals: &mut Signals) -> Option<Ended> {
+    async fn wait(&mut self, front: &mut TerminalIo, signals: &mut Signals) -> Option<Ended> {
         let busy = self.view.is_busy();
         tokio::select! {
             biased;
@@ -152,20 +152,20 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    async fn told(&mut self, told: Told, front: &mut Front) -> Option<Ended> {
+    async fn told(&mut self, told: OutsideSignal, front: &mut TerminalIo) -> Option<Ended> {
         match told {
-            Told::Resized => {
+            OutsideSignal::Resized => {
                 front.resized();
                 None
             }
             // Where the terminal edits lines itself, Ctrl-C is a signal.
-            Told::Interrupt(_) => self.keys(vec![Key::Interrupt], front).await,
-            Told::End(signal) => Some(Ended::Told(signal)),
+            OutsideSignal::Interrupt(_) => self.keys(vec![Key::Interrupt], front).await,
+            OutsideSignal::End(signal) => Some(Ended::Told(signal)),
         }
     }
 
     /// Takes an event and all that came with it, for one frame.
-    fn events(&mut self, first: &Event) -> Option<Ended> {
+    fn events(&mut self, first: &AgentEvent) -> Option<Ended> {
         let now = Instant::now();
         self.lines.extend(self.view.take(first, now));
         for _ in 0..MOST_AT_ONCE {
@@ -175,7 +175,7 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    fn asked(&mut self, asked: Asked, front: &mut Front) -> Option<Ended> {
+    fn asked(&mut self, asked: PendingPrompt, front: &mut TerminalIo) -> Option<Ended> {
         let (dialog, lines) = Dialog::of(asked);
         // Only the first is asked; the others are shown when it is their turn.
         let is_first = self.dialogs.is_empty();
@@ -191,7 +191,7 @@ impl<'a> Conversation<'a> {
 
     /// Gives the keyboard to the question that is asked, once the line for the model is finished, or takes it back. Keys
     /// count for the question only after the keyboard has rested: what is typed while it opens is no answer to it.
-    fn hand_over(&mut self, front: &mut Front) {
+    fn hand_over(&mut self, front: &mut TerminalIo) {
         let asks = !self.dialogs.is_empty() && self.composer.is_empty();
         if asks && self.keyboard == Keyboard::Line {
             self.keyboard = Keyboard::Held;
@@ -205,7 +205,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// The keyboard has rested: the question takes it.
-    fn rested(&mut self, dropped: &Dropped, front: &mut Front) -> Option<Ended> {
+    fn rested(&mut self, dropped: &Dropped, front: &mut TerminalIo) -> Option<Ended> {
         let dialog = self.dialogs.front()?;
         let line = if dialog.is_secret() { hidden_line(dropped) } else { dropped_line(dropped) };
         let hint = dialog.prompt().hint;
@@ -217,14 +217,14 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    fn ask(&mut self, dialog: &Dialog, lines: Vec<Line>, front: &mut Front) {
+    fn ask(&mut self, dialog: &Dialog, lines: Vec<Line>, front: &mut TerminalIo) {
         let lines = self.view.note(lines);
         self.lines.extend(lines);
         front.set_typing(if dialog.is_secret() { Typing::Hidden } else { Typing::Seen });
     }
 
     /// The next question, if there is one.
-    fn ask_next(&mut self, front: &mut Front) {
+    fn ask_next(&mut self, front: &mut TerminalIo) {
         front.set_typing(Typing::Seen);
         self.keyboard = Keyboard::Line;
         if let Some(dialog) = self.dialogs.pop_front() {
@@ -235,7 +235,7 @@ impl<'a> Conversation<'a> {
         self.hand_over(front);
     }
 
-    fn forget_stale(&mut self, front: &mut Front) -> Option<Ended> {
+    fn forget_stale(&mut self, front: &mut TerminalIo) -> Option<Ended> {
         let first = self.dialogs.front().is_some_and(Dialog::is_stale);
         self.dialogs.retain(|dialog| !dialog.is_stale());
         if first {
@@ -245,7 +245,7 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    async fn keys(&mut self, keys: Vec<Key>, front: &mut Front) -> Option<Ended> {
+    async fn keys(&mut self, keys: Vec<Key>, front: &mut TerminalIo) -> Option<Ended> {
         let mut keys = VecDeque::from(keys);
         while let Some(key) = keys.pop_front() {
             let before = self.keyboard;
@@ -271,7 +271,7 @@ impl<'a> Conversation<'a> {
 
     /// Puts the keys that were typed while the conversation before this one ended into the line. Enter among them sends nothing:
     /// the person had not seen which conversation it would go to.
-    async fn typed_ahead(&mut self, front: &mut Front) -> Option<Ended> {
+    async fn typed_ahead(&mut self, front: &mut TerminalIo) -> Option<Ended> {
         for key in front.typed_ahead() {
             let key = if key == Key::Enter { Key::NewLine } else { key };
             if let Some(ended) = self.key(key).await {
@@ -288,16 +288,16 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    async fn dialog_key(&mut self, dialog: Dialog, key: Key, front: &mut Front) -> Option<Ended> {
+    async fn dialog_key(&mut self, dialog: Dialog, key: Key, front: &mut TerminalIo) -> Option<Ended> {
         self.leaving = false;
         let (lines, stop) = match dialog.key(key) {
-            Step::Open(dialog, lines) => {
+            DialogStep::Open(dialog, lines) => {
                 self.lines.extend(lines);
                 self.dialogs.push_front(dialog);
                 return None;
             }
-            Step::Answered(lines) => (lines, false),
-            Step::Refused(lines) => (lines, true),
+            DialogStep::Answered(lines) => (lines, false),
+            DialogStep::Refused(lines) => (lines, true),
         };
         self.lines.extend(lines);
         if stop {
@@ -355,7 +355,7 @@ impl<'a> Conversation<'a> {
     /// Says something, with the skills that it names.
     async fn say(&self, words: &str, items: Vec<Item>) {
         let mut entries = mentioned_skills(words, self.parts.stage.configured);
-        entries.extend(items.into_iter().map(Entry::user));
+        entries.extend(items.into_iter().map(HistoryEntry::user));
         self.parts.team.say_entries(&self.parts.root, entries).await;
     }
 
@@ -371,7 +371,7 @@ impl<'a> Conversation<'a> {
         self.lines.extend(lines);
     }
 
-    fn draw(&mut self, front: &mut Front) -> Result<()> {
+    fn draw(&mut self, front: &mut TerminalIo) -> Result<()> {
         let lines = std::mem::take(&mut self.lines);
         let area = self.area(front.screen.columns(), front.screen.room());
         front.draw(&lines, area)

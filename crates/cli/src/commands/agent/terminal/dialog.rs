@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::composer::Composer;
 use super::keys::Key;
 use super::lines::{Line, Paint};
-use super::person::Asked;
+use super::person::PendingPrompt;
 
 /// The longest secret; more is no password.
 const MOST_SECRET: usize = 4096;
@@ -34,7 +34,7 @@ type Reply = oneshot::Sender<Option<Vec<UserAnswer>>>;
 
 /// What a key came to.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum DialogStep {
     /// It still waits; these lines stay.
     Open(Dialog, Vec<Line>),
     /// It is answered; these lines stay.
@@ -52,14 +52,14 @@ pub(super) struct Prompt<'a> {
 
 impl Dialog {
     /// A question, and the lines that ask it.
-    pub(super) fn of(asked: Asked) -> (Self, Vec<Line>) {
+    pub(super) fn of(asked: PendingPrompt) -> (Self, Vec<Line>) {
         let dialog = match asked {
-            Asked::Approval(asked, reply) => Self::Approval { asked, reply, line: Composer::default() },
-            Asked::Secret(asked, reply) => {
+            PendingPrompt::Approval(asked, reply) => Self::Approval { asked, reply, line: Composer::default() },
+            PendingPrompt::Secret(asked, reply) => {
                 Self::Secret { asked, reply, typed: Zeroizing::new(String::with_capacity(MOST_SECRET)) }
             }
-            Asked::Questions(asked, reply) => Self::Questions(Questions::new(asked, reply)),
-            Asked::Field(asked, reply) => {
+            PendingPrompt::Questions(asked, reply) => Self::Questions(Questions::new(asked, reply)),
+            PendingPrompt::Field(asked, reply) => {
                 Self::Questions(Questions { may_be_empty: true, ..Questions::new(vec![asked], reply) })
             }
         };
@@ -111,7 +111,7 @@ impl Dialog {
     }
 
     /// What a key does.
-    pub(super) fn key(self, key: Key) -> Step {
+    pub(super) fn key(self, key: Key) -> DialogStep {
         match self {
             Self::Approval { asked, reply, line } => approval(asked, reply, line, key),
             Self::Secret { asked, reply, typed } => secret((asked, reply), typed, key),
@@ -176,7 +176,7 @@ fn question_lines(question: &UserQuestion) -> Vec<Line> {
     lines
 }
 
-fn approval(asked: Approval, reply: oneshot::Sender<Decision>, mut line: Composer, key: Key) -> Step {
+fn approval(asked: Approval, reply: oneshot::Sender<Decision>, mut line: Composer, key: Key) -> DialogStep {
     if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput) {
         return refused(reply);
     }
@@ -195,9 +195,9 @@ fn approval(asked: Approval, reply: oneshot::Sender<Decision>, mut line: Compose
             let text = said.unwrap_or_default();
             let complaint = format!("\"{}\" is no answer: {}", text.trim(), words(asked.lasting));
             let lines = vec![Line::of(Paint::Yellow, &complaint).hanging(2)];
-            Step::Open(Dialog::Approval { asked, reply, line }, lines)
+            DialogStep::Open(Dialog::Approval { asked, reply, line }, lines)
         }
-        None => Step::Open(Dialog::Approval { asked, reply, line }, Vec::new()),
+        None => DialogStep::Open(Dialog::Approval { asked, reply, line }, Vec::new()),
     }
 }
 
@@ -225,26 +225,26 @@ fn words(lasting: Lasting) -> &'static str {
     }
 }
 
-fn decided(reply: oneshot::Sender<Decision>, decision: Decision, line: Line) -> Step {
+fn decided(reply: oneshot::Sender<Decision>, decision: Decision, line: Line) -> DialogStep {
     // Who stopped waiting needs no answer.
     let _ = reply.send(decision);
-    Step::Answered(vec![line])
+    DialogStep::Answered(vec![line])
 }
 
-fn refused(reply: oneshot::Sender<Decision>) -> Step {
+fn refused(reply: oneshot::Sender<Decision>) -> DialogStep {
     let _ = reply.send(Decision::No(String::new()));
-    Step::Refused(vec![Line::of(Paint::Red, "no")])
+    DialogStep::Refused(vec![Line::of(Paint::Red, "no")])
 }
 
-fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed: Typed, key: Key) -> Step {
+fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed: Typed, key: Key) -> DialogStep {
     match key {
         Key::Escape | Key::Interrupt | Key::EndOfInput => {
             let _ = reply.send(None);
-            return Step::Answered(vec![Line::of(Paint::Red, "declined")]);
+            return DialogStep::Answered(vec![Line::of(Paint::Red, "declined")]);
         }
         Key::Enter | Key::LineFeed => {
             let _ = reply.send(Some(std::mem::take(&mut *typed)));
-            return Step::Answered(vec![Line::of(Paint::Dim, "sent, hidden")]);
+            return DialogStep::Answered(vec![Line::of(Paint::Dim, "sent, hidden")]);
         }
         Key::Char(char) if typed.len() < MOST_SECRET => typed.push(char),
         Key::Paste(text) if typed.len() + text.len() < MOST_SECRET => {
@@ -254,7 +254,7 @@ fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed
         Key::DeleteToStart | Key::DeleteWord => typed.clear(),
         _ => {}
     }
-    Step::Open(Dialog::Secret { asked, reply, typed }, Vec::new())
+    DialogStep::Open(Dialog::Secret { asked, reply, typed }, Vec::new())
 }
 
 /// Questions, one after the other.
@@ -278,15 +278,15 @@ impl Questions {
         self.asked.get(self.answers.len())
     }
 
-    fn key(mut self, key: Key) -> Step {
+    fn key(mut self, key: Key) -> DialogStep {
         if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput) {
             let _ = self.reply.send(None);
-            return Step::Answered(vec![Line::of(Paint::Red, "not answered")]);
+            return DialogStep::Answered(vec![Line::of(Paint::Red, "not answered")]);
         }
         let empty = self.may_be_empty && key == Key::Enter && self.line.is_empty();
         let said = if empty { Some(String::new()) } else { self.line.key(key) };
         let (Some(text), Some(question)) = (said, self.current()) else {
-            return Step::Open(Dialog::Questions(self), Vec::new());
+            return DialogStep::Open(Dialog::Questions(self), Vec::new());
         };
         // What a field takes is for whoever asked to say.
         let text = if self.may_be_empty { text } else { chosen(question, text.trim()) };
@@ -296,10 +296,10 @@ impl Questions {
         if let Some(next) = self.current() {
             lines.push(Line::blank());
             lines.extend(question_lines(next));
-            return Step::Open(Dialog::Questions(self), lines);
+            return DialogStep::Open(Dialog::Questions(self), lines);
         }
         let _ = self.reply.send(Some(self.answers));
-        Step::Answered(lines)
+        DialogStep::Answered(lines)
     }
 }
 
@@ -320,18 +320,18 @@ mod tests {
     use windlass_agent::{Choice, ThreadId};
 
     /// Types into a dialog; what stays, and whether the work is to stop.
-    fn typed(asked: Asked, bytes: &str) -> (Vec<String>, bool) {
+    fn typed(asked: PendingPrompt, bytes: &str) -> (Vec<String>, bool) {
         let (mut dialog, mut lines) = Dialog::of(asked);
         let mut refused = false;
         for key in Decoder::default().feed(bytes.as_bytes()) {
             match dialog.key(key) {
-                Step::Open(open, more) => {
+                DialogStep::Open(open, more) => {
                     dialog = open;
                     lines.extend(more);
                     continue;
                 }
-                Step::Answered(more) => lines.extend(more),
-                Step::Refused(more) => {
+                DialogStep::Answered(more) => lines.extend(more),
+                DialogStep::Refused(more) => {
                     refused = true;
                     lines.extend(more);
                 }
@@ -349,7 +349,7 @@ mod tests {
             fact("runs others", "PATH=/tmp", Emphasis::Warning),
         ];
         let (reply, mut answer) = oneshot::channel();
-        let (lines, refused) = typed(Asked::Approval(Approval { agent, details, lasting }, reply), bytes);
+        let (lines, refused) = typed(PendingPrompt::Approval(Approval { agent, details, lasting }, reply), bytes);
         (answer.try_recv().ok(), lines, refused)
     }
 
@@ -406,7 +406,7 @@ mod tests {
             let question =
                 Question { session: "1".into(), command: "sudo x".into(), prompt: "Password:".into() };
             let (reply, mut answer) = oneshot::channel();
-            let (lines, _) = typed(Asked::Secret(question, reply), bytes);
+            let (lines, _) = typed(PendingPrompt::Secret(question, reply), bytes);
             assert!(!lines.join("\n").contains("hunter"), "{lines:?}");
             answer.try_recv().ok().flatten()
         };
@@ -419,9 +419,9 @@ mod tests {
     fn a_secret_that_is_being_typed_is_not_in_debugging_output() {
         let question = Question { session: "1".into(), command: "sudo x".into(), prompt: "Password:".into() };
         let (reply, _answer) = oneshot::channel();
-        let (dialog, _) = Dialog::of(Asked::Secret(question, reply));
+        let (dialog, _) = Dialog::of(PendingPrompt::Secret(question, reply));
         let step = dialog.key(Key::Paste("hunter2".into()));
-        assert!(matches!(&step, Step::Open(..)) && !format!("{step:?}").contains("hunter2"), "{step:?}");
+        assert!(matches!(&step, DialogStep::Open(..)) && !format!("{step:?}").contains("hunter2"), "{step:?}");
     }
 
     #[test]
@@ -437,7 +437,7 @@ mod tests {
             let asked =
                 vec![question("one", vec![option("left"), option("right")]), question("two", Vec::new())];
             let (reply, mut answer) = oneshot::channel();
-            let (lines, _) = typed(Asked::Questions(asked, reply), bytes);
+            let (lines, _) = typed(PendingPrompt::Questions(asked, reply), bytes);
             let answers = answer.try_recv().ok().flatten();
             (answers.map(|all| all.into_iter().map(|one| one.text).collect::<Vec<_>>()), lines)
         };

@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 use windlass_agent::{Choice, UserQuestion};
 use windlass_foreign::{Elicitation, ElicitationAnswer, ElicitationFuture, Elicitor};
 
-use super::person::Person;
+use super::person::TerminalPrompter;
 
-impl Elicitor for Person {
+impl Elicitor for TerminalPrompter {
     fn elicit(&self, question: Elicitation) -> ElicitationFuture<'_> {
         Box::pin(fill_in(self, question))
     }
 }
 
-async fn fill_in(person: &Person, asked: Elicitation) -> ElicitationAnswer {
+async fn fill_in(person: &TerminalPrompter, asked: Elicitation) -> ElicitationAnswer {
     let fields = fields(&asked.schema);
     let mut header = format!("The MCP server {} asks: {}", asked.server, asked.message);
     if fields.is_empty() {
@@ -37,7 +37,7 @@ async fn fill_in(person: &Person, asked: Elicitation) -> ElicitationAnswer {
 }
 
 /// A question without a field is answered with yes or no.
-async fn confirmed(person: &Person, header: String, url: Option<&str>) -> ElicitationAnswer {
+async fn confirmed(person: &TerminalPrompter, header: String, url: Option<&str>) -> ElicitationAnswer {
     let question = match url {
         Some(url) => format!("Visit {url} and come back. Did you?"),
         None => "Is that all right?".to_owned(),
@@ -236,18 +236,18 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::person::Asked;
+    use super::super::person::PendingPrompt;
     use super::*;
     use windlass_agent::UserAnswer;
 
     /// Answers question after question; what the server gets, and what was asked.
     async fn answered(schema: Value, said: &[&str]) -> (ElicitationAnswer, Vec<UserQuestion>) {
-        let (person, mut asked) = Person::new();
+        let (person, mut asked) = TerminalPrompter::new();
         let question = Elicitation { server: "s".into(), message: "Who are you?".into(), schema, url: None };
         let answering = async {
             let mut questions = Vec::new();
             for text in said {
-                let Some(Asked::Field(question, reply)) = asked.recv().await else {
+                let Some(PendingPrompt::Field(question, reply)) = asked.recv().await else {
                     panic!("nothing is asked")
                 };
                 let id = question.id.clone();

@@ -23,7 +23,7 @@ const BRACKETED_PASTE: &str = "\x1b[?2004h";
 const NO_BRACKETED_PASTE: &str = "\x1b[?2004l";
 
 /// The terminal, as long as this lives.
-pub(super) struct Front {
+pub(super) struct TerminalIo {
     source: Source,
     decoder: Decoder,
     /// When a lone Escape becomes a key.
@@ -66,7 +66,7 @@ impl Drop for Mode {
     }
 }
 
-impl Front {
+impl TerminalIo {
     pub(super) fn open(options: &AgentOptions, config: &Config) -> Self {
         let dumb = config.variable("TERM").is_none_or(|term| term == "dumb");
         let manner = if dumb { Manner::Plain } else { Manner::Live };
@@ -256,7 +256,7 @@ impl Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for TerminalIo {
     fn drop(&mut self) {
         // A terminal that went away needs nothing back.
         let _ = self.give_back();

@@ -2,7 +2,7 @@
 //! waits there for its answer. A question that nobody waits for any more is gone by itself.
 
 use tokio::sync::{mpsc, oneshot};
-use windlass_agent::{Approval, Attendant, Decision, UserAnswer, UserQuestion, Waited};
+use windlass_agent::{Approval, UserPrompter, Decision, UserAnswer, UserQuestion, Waited};
 use windlass_tools::Question;
 
 /// Questions that may wait to be asked.
@@ -10,7 +10,7 @@ const QUESTIONS: usize = 16;
 
 /// Something to be asked, and where the answer goes.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum PendingPrompt {
     Approval(Approval, oneshot::Sender<Decision>),
     Secret(Question, oneshot::Sender<Option<String>>),
     Questions(Vec<UserQuestion>, oneshot::Sender<Option<Vec<UserAnswer>>>),
@@ -20,46 +20,46 @@ pub(super) enum Asked {
 
 /// Hands questions on.
 #[derive(Clone, Debug)]
-pub(super) struct Person {
-    asked: mpsc::Sender<Asked>,
+pub(super) struct TerminalPrompter {
+    asked: mpsc::Sender<PendingPrompt>,
 }
 
-impl Person {
+impl TerminalPrompter {
     /// A person, and what they are asked.
-    pub(super) fn new() -> (Self, mpsc::Receiver<Asked>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<PendingPrompt>) {
         let (asked, received) = mpsc::channel(QUESTIONS);
         (Self { asked }, received)
     }
 
     /// Asks, and waits. Nothing, if nobody sits there any more.
-    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Asked) -> Option<T> {
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> PendingPrompt) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.asked.send(question(reply)).await.ok()?;
         answer.await.ok()
     }
 }
 
-impl Person {
+impl TerminalPrompter {
     /// Asks for something that may stay empty. Nothing, if the person declines.
     pub(super) async fn field(&self, question: UserQuestion) -> Option<String> {
-        let answers = self.ask(|reply| Asked::Field(question, reply)).await.flatten();
+        let answers = self.ask(|reply| PendingPrompt::Field(question, reply)).await.flatten();
         Some(answers?.pop()?.text)
     }
 }
 
-impl Attendant for Person {
+impl UserPrompter for TerminalPrompter {
     fn approve(&self, asked: Approval) -> Waited<'_, Decision> {
-        let question = |reply| Asked::Approval(asked, reply);
+        let question = |reply| PendingPrompt::Approval(asked, reply);
         Box::pin(async { self.ask(question).await.unwrap_or(Decision::No(String::new())) })
     }
 
     fn secret(&self, question: Question) -> Waited<'_, Option<String>> {
-        let question = |reply| Asked::Secret(question, reply);
+        let question = |reply| PendingPrompt::Secret(question, reply);
         Box::pin(async { self.ask(question).await.flatten() })
     }
 
     fn answer(&self, questions: Vec<UserQuestion>) -> Waited<'_, Option<Vec<UserAnswer>>> {
-        let question = |reply| Asked::Questions(questions, reply);
+        let question = |reply| PendingPrompt::Questions(questions, reply);
         Box::pin(async { self.ask(question).await.flatten() })
     }
 }

@@ -7,13 +7,13 @@ use windlass_tools::Shown;
 
 use super::composer::Composer;
 use super::conversation::{HELD, dropped_line};
-use super::front::{Front, Heard};
+use super::front::{TerminalIo, Heard};
 use super::keys::Key;
 use super::lines::{Line, Paint};
 use super::screen::{Area, Manner};
 use crate::args::AgentOptions;
 use crate::commands::agent::context::{self, Configured};
-use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::signals::{Signals, OutsideSignal};
 use crate::config::Config;
 
 const ANSWERS: &str = "yes + Enter trusts it, never + Enter never does, Esc not now";
@@ -30,7 +30,7 @@ enum Word {
 
 /// Asks if it has to be asked; the settings that hold then. Nothing, if the person leaves.
 pub(super) async fn settle(
-    front: &mut Front,
+    front: &mut TerminalIo,
     signals: &mut Signals,
     (options, config): (&AgentOptions, &Config),
 ) -> Result<Option<Configured>> {
@@ -53,8 +53,8 @@ pub(super) async fn settle(
     context::load(options, config, None).map(Some)
 }
 
-async fn ask(front: &mut Front, signals: &mut Signals, lines: &[Line]) -> Result<Word> {
-    let mut answer = Answer::default();
+async fn ask(front: &mut TerminalIo, signals: &mut Signals, lines: &[Line]) -> Result<Word> {
+    let mut answer = TrustInput::default();
     // What was typed into the shell before is no answer.
     front.hold_keys();
     answer.draw(front, lines)?;
@@ -74,11 +74,11 @@ async fn ask(front: &mut Front, signals: &mut Signals, lines: &[Line]) -> Result
                 },
             },
             told = signals.next() => match told {
-                Told::Resized => {
+                OutsideSignal::Resized => {
                     front.resized();
                     Vec::new()
                 }
-                Told::Interrupt(_) | Told::End(_) => return Ok(Word::Leave),
+                OutsideSignal::Interrupt(_) | OutsideSignal::End(_) => return Ok(Word::Leave),
             },
         };
         answer.draw(front, &lines)?;
@@ -87,13 +87,13 @@ async fn ask(front: &mut Front, signals: &mut Signals, lines: &[Line]) -> Result
 
 /// The line that the answer is written in.
 #[derive(Default)]
-struct Answer {
+struct TrustInput {
     line: Composer,
     /// Whether keys count yet.
     taken: bool,
 }
 
-impl Answer {
+impl TrustInput {
     /// The word that the keys make, or lines about what they are instead.
     fn keys(&mut self, keys: Vec<Key>) -> Result<Word, Vec<Line>> {
         let mut lines = Vec::new();
@@ -117,7 +117,7 @@ impl Answer {
         Err(lines)
     }
 
-    fn draw(&self, front: &mut Front, lines: &[Line]) -> Result<()> {
+    fn draw(&self, front: &mut TerminalIo, lines: &[Line]) -> Result<()> {
         let columns = front.screen.columns();
         let hint = |text: &str| Line::of(Paint::Dim, text).cut(columns);
         let area = if self.taken {

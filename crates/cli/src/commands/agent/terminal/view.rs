@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use windlass_agent::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, ThreadId};
+use windlass_agent::{CallNote, CommandNote, CommandOutcome, AgentEvent, EventKind, FileChange, PlanStep, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
 use windlass_tools::Shown;
@@ -31,9 +31,9 @@ pub(super) struct View {
     pub(super) model: String,
     pub(super) prices: Option<Prices>,
     words: Words,
-    running: Vec<Running>,
+    running: Vec<RunningItem>,
     agents: Vec<Agent>,
-    pub(super) plan: Vec<Step>,
+    pub(super) plan: Vec<PlanStep>,
     usage: HashMap<ThreadId, Usage>,
     /// Since when it works.
     working: Option<Instant>,
@@ -44,7 +44,7 @@ pub(super) struct View {
 
 /// A call or a command under way.
 #[derive(Debug)]
-struct Running {
+struct RunningItem {
     agent: ThreadId,
     id: String,
     title: String,
@@ -53,7 +53,7 @@ struct Running {
     tail: Vec<String>,
 }
 
-impl Running {
+impl RunningItem {
     fn new((agent, id): (&ThreadId, &str), kind: Kind, title: String, since: Instant) -> Self {
         let (agent, id) = (agent.clone(), id.to_owned());
         Self { agent, id, title, kind, since, tail: Vec::new() }
@@ -123,7 +123,7 @@ impl View {
     }
 
     /// The lines that an event leaves.
-    pub(super) fn take(&mut self, event: &Event, now: Instant) -> Vec<Line> {
+    pub(super) fn take(&mut self, event: &AgentEvent, now: Instant) -> Vec<Line> {
         let own = event.agent == self.root;
         let mut out = Vec::new();
         self.follow(event, now);
@@ -183,7 +183,7 @@ impl View {
     }
 
     /// What is known changes.
-    fn follow(&mut self, event: &Event, now: Instant) {
+    fn follow(&mut self, event: &AgentEvent, now: Instant) {
         let own = event.agent == self.root;
         match &event.kind {
             EventKind::Born { nickname, task, .. } if !own => {
@@ -208,11 +208,11 @@ impl View {
         match &event.kind {
             EventKind::CallStarted(CallNote { id, tool, about }) => {
                 let title = format!("{tool} {about}");
-                self.begun(Running::new((&event.agent, id), Kind::Call, title, now));
+                self.begun(RunningItem::new((&event.agent, id), Kind::Call, title, now));
             }
             EventKind::CommandStarted(note) => {
                 let title = format!("$ {}", Shown::within(&note.script, MOST_COMMAND));
-                self.begun(Running::new((&event.agent, &note.id), Kind::Command, title, now));
+                self.begun(RunningItem::new((&event.agent, &note.id), Kind::Command, title, now));
             }
             EventKind::CallProgress { call, tail, .. } => self.progress(&event.agent, call, tail),
             _ => {}
@@ -235,7 +235,7 @@ impl View {
     }
 
     /// Something is under way; a command takes the place of its call.
-    fn begun(&mut self, running: Running) {
+    fn begun(&mut self, running: RunningItem) {
         self.running.retain(|known| known.agent != running.agent || known.id != running.id);
         self.running.push(running);
     }

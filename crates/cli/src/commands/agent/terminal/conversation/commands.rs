@@ -4,7 +4,7 @@ use windlass_agent::{Beginning, ThreadId};
 
 use super::super::command::{Command, help};
 use super::super::lines::{Line, Paint};
-use super::super::{Ended, Stage, view};
+use super::super::{Ended, TerminalContext, view};
 use super::Conversation;
 use crate::commands::agent::{crew, git, threads};
 use crate::report;
@@ -86,7 +86,7 @@ impl Conversation<'_> {
     }
 
     async fn diff(&self) -> Vec<Line> {
-        let Stage { configured, config, .. } = self.parts.stage;
+        let TerminalContext { configured, config, .. } = self.parts.stage;
         match git::difference(configured, config, &self.parts.engine).await {
             Ok(text) => difference(&text),
             Err(reason) => Line::all(Paint::Red, &reason),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_agent::{FileChange, Step, StepState};
+use windlass_agent::{FileChange, PlanStep, StepState};
 
 use super::super::lines::{Line, Paint};
 use crate::report;
@@ -22,8 +22,8 @@ pub(super) fn changed(change: &FileChange, ok: bool, line: Line) -> Line {
 }
 
 /// A plan, a step a line.
-pub(in super::super) fn plan(steps: &[Step]) -> Vec<Line> {
-    let line = |step: &Step| {
+pub(in super::super) fn plan(steps: &[PlanStep]) -> Vec<Line> {
+    let line = |step: &PlanStep| {
         let (mark, paint) = match step.state {
             StepState::Pending => ("[ ]", Paint::Plain),
             StepState::InProgress => ("[>]", Paint::Bold),

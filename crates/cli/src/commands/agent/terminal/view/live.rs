@@ -6,7 +6,7 @@ use windlass_agent::StepState;
 use windlass_model::Usage;
 
 use super::super::lines::{Line, Paint};
-use super::{Agent, Kind, Running, View, first_line, one_line, seconds};
+use super::{Agent, Kind, RunningItem, View, first_line, one_line, seconds};
 use crate::commands::agent::text::cost;
 use crate::report;
 
@@ -87,7 +87,7 @@ impl View {
         rows
     }
 
-    fn running_rows(&self, running: &Running, now: Instant) -> Vec<Line> {
+    fn running_rows(&self, running: &RunningItem, now: Instant) -> Vec<Line> {
         let took = now.saturating_duration_since(running.since);
         let took = if took.as_secs() > 0 { format!("{} ", seconds(took)) } else { String::new() };
         let paint = if running.kind == Kind::Call { Paint::Dim } else { Paint::Bold };

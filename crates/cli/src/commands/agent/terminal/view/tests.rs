@@ -22,7 +22,7 @@ impl Stage {
     }
 
     fn at(&mut self, second: u64, agent: &ThreadId, kind: EventKind) -> &mut Self {
-        let event = Event { agent: agent.clone(), kind };
+        let event = AgentEvent { agent: agent.clone(), kind };
         let lines = self.view.take(&event, self.began + Duration::from_secs(second));
         self.stays.extend(lines.iter().map(Line::text));
         self
@@ -120,7 +120,7 @@ fn files_calls_plans_and_warnings_each_leave_their_lines() {
     };
     stage.tells(EventKind::CallStarted(call("read_file"))).tells(ended(true, "text"));
     stage.tells(EventKind::CallStarted(call("read_file"))).tells(ended(false, "no such file\nmore"));
-    let step = |text: &str, state| Step { text: text.into(), state };
+    let step = |text: &str, state| PlanStep { text: text.into(), state };
     stage.tells(EventKind::Plan(vec![
         step("look", StepState::Completed),
         step("do", StepState::InProgress),
