@@ -6,10 +6,10 @@
 //! environment: whoever starts a team hands it everything in a [`Crew`].
 #![forbid(unsafe_code)]
 
-mod attendant;
+mod user_prompter;
 mod call_queue;
 mod compact;
-mod crew;
+mod deps;
 mod event;
 mod history;
 mod names;
@@ -17,7 +17,7 @@ mod notices;
 mod patching;
 pub mod prompt;
 mod record;
-mod speaker;
+mod model_client;
 mod team;
 mod thread;
 mod tool;
@@ -25,13 +25,13 @@ mod tools;
 mod turn;
 mod worker;
 
-pub use attendant::{Approval, UserPrompter, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
-pub use crew::{ApprovalMode, Background, AgentDeps, AgentConfig, Role, TeamLimits, ModelParams};
+pub use user_prompter::{Approval, UserPrompter, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
+pub use deps::{ApprovalMode, Background, AgentDeps, AgentConfig, Role, TeamLimits, ModelParams};
 pub use event::{CallNote, CommandNote, CommandOutcome, AgentEvent, EventKind, FileChange, PlanStep, StepState};
 pub use history::{HistoryEntry, ItemOrigin};
 pub use patching::run_patch_helper;
 pub use record::{Holder, RecordError, Thread, ThreadFacts, Threads};
-pub use speaker::{ResponseFuture, ModelClient, ResponseStream, Spoken};
+pub use model_client::{ResponseFuture, ModelClient, ResponseStream, Spoken};
 pub use team::{Beginning, Status, Team};
 pub use thread::ThreadId;
 /// What it takes to run scripts in processes of their own.

@@ -1,6 +1,6 @@
 //! What every agent is told first: who it is, how it works here, and what it may do.
 
-use crate::crew::ApprovalMode;
+use crate::deps::ApprovalMode;
 
 /// The base instructions, for whoever has none of their own.
 pub const BASE: &str = "\

@@ -16,7 +16,7 @@ use windlass_model::{Item, Usage};
 use self::member::{Member, Members};
 pub use self::status::Status;
 use crate::compact::middle_cut;
-use crate::crew::{AgentDeps, Role, ModelParams};
+use crate::deps::{AgentDeps, Role, ModelParams};
 use crate::event::{EventKind, Reporter};
 use crate::history::{HistoryEntry, History, ItemOrigin};
 use crate::names::nickname;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use windlass_model::{Call, ToolSpec};
 use windlass_tools::Toolbox;
 
-use crate::crew::AgentDeps;
+use crate::deps::AgentDeps;
 use crate::event::Reporter;
 use crate::history::HistoryEntry;
 use crate::notices::Notices;

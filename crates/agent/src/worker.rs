@@ -20,7 +20,7 @@ use windlass_tools::{SessionEvent as SessionEvent, LeftProcess, SessionSummary, 
 
 pub(crate) use self::commands::Commands;
 use self::work::{Arrived, Work};
-use crate::crew::{Background, AgentDeps, ModelParams};
+use crate::deps::{Background, AgentDeps, ModelParams};
 use crate::event::{EventKind, Reporter};
 use crate::history::{HistoryEntry, History};
 use crate::notices::Notices;

@@ -13,7 +13,7 @@ pub(crate) mod exec_server;
 pub(crate) mod file_helper;
 pub(crate) mod guardian;
 pub(crate) mod keep;
-pub(crate) mod keeper;
+pub(crate) mod shim;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod patch_helper;

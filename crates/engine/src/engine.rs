@@ -1,19 +1,19 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
-mod errand;
+mod one_shot;
 mod helper_process;
 mod registered;
 mod seat;
 mod watched;
 
-pub use errand::{Brought, OneShot, OneShotBounds, OneShotError, hand_over};
+pub use one_shot::{Brought, OneShot, OneShotBounds, OneShotError, hand_over};
 pub use helper_process::HelperProcess;
 
 use self::seat::PreparedSession;
 use self::watched::ReactorEnds;
 use crate::command::{CommandSpec, Io, Stdin};
 use crate::confined::{Confined, Watchers};
-use crate::door;
+use crate::egress;
 use crate::guard::{Guard, Standing};
 use crate::limits::{self as use_limits, Bounds, Cgroups, LimitEnforcer, LimitEnforcerOptions, RuntimeLimits};
 use crate::orphans::{self, Orphans};
@@ -176,7 +176,7 @@ const FIRST_UNLISTED: u64 = 8_000_000_001;
 impl Engine {
     /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
     pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
-        let brand = RuntimeTag::forge();
+        let brand = RuntimeTag::generate();
         if !brand.can_mark() {
             return Err(EngineError::CannotMark);
         }
@@ -226,7 +226,7 @@ impl Engine {
         surroundings: &PolicyContext,
     ) -> Result<Option<Arc<Plan>>, ConfineError> {
         let Policy::Confined(confined) = policy else { return Ok(None) };
-        let hosts = door::hosts(&confined.network).transpose()?;
+        let hosts = egress::hosts(&confined.network).transpose()?;
         let grounds = self.inner.grounds.as_deref().ok_or(ConfineError::NoHelper)?;
         let mut plan = windlass_sandbox::plan_for(confined, surroundings, grounds)?;
         plan.remarks.extend(hosts.as_ref().and_then(remark_on_loopback));

@@ -10,7 +10,7 @@ mod command;
 mod confined;
 mod cursor;
 mod deadline;
-mod door;
+mod egress;
 mod engine;
 mod guard;
 mod id;
@@ -33,7 +33,7 @@ mod wait;
 pub use causes::with_causes;
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Streams, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
-pub use door::check_hosts;
+pub use egress::check_hosts;
 pub use engine::{
     Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, OneShot, OneShotBounds, OneShotError,
     HelperProcess, Pruning, hand_over,

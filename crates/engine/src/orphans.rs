@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn mark(sequence: u32) -> Mark {
-        RuntimeTag::forge().mark(sequence, Fate::WithRuntime)
+        RuntimeTag::generate().mark(sequence, Fate::WithRuntime)
     }
 
     /// Whether the collector was told to look.

@@ -1,7 +1,7 @@
 //! A session as everyone but its task sees it: a handle that asks, watches and reads.
 
 mod attention;
-mod drops;
+mod coalesce;
 mod input;
 mod output;
 mod screen;
@@ -329,7 +329,7 @@ impl Session {
         match self.ask(|reply| Request::Stop { cause, reply }).await {
             Some(end) => end,
             // The task is gone because its session is over: only the tree is left to look after.
-            None => end_tree(self.shared.prey(), self.shared.limits.patience).await,
+            None => end_tree(self.shared.kill_target(), self.shared.limits.patience).await,
         }
     }
 
@@ -411,7 +411,7 @@ impl Shared {
         self.story.send_replace(());
     }
 
-    pub(crate) fn prey(&self) -> KillTarget {
+    pub(crate) fn kill_target(&self) -> KillTarget {
         let whose = TargetScope::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let (on_terminal, watcher) = (self.facts.terminal.is_some(), self.confined.watcher());
@@ -420,7 +420,7 @@ impl Shared {
     }
 
     fn group_prey(&self) -> KillTarget {
-        KillTarget { whose: TargetScope::Group { mark: self.mark, group: self.facts.root }, ..self.prey() }
+        KillTarget { whose: TargetScope::Group { mark: self.mark, group: self.facts.root }, ..self.kill_target() }
     }
 
     fn touch(&self) {

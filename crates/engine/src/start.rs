@@ -4,7 +4,7 @@
 use crate::SessionId;
 use crate::command::{CommandSpec, Io, Stdin, Streams, Terminal};
 use crate::confined::Confined;
-use crate::door::{self, EgressListener};
+use crate::egress::{self, EgressListener};
 use crate::limits::KernelLimits;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{SealFlags, fcntl_add_seals};
@@ -226,7 +226,7 @@ struct Begun {
 }
 
 fn door_of(plan: &Plan, watcher: &Option<Process>, listener: Option<OwnedFd>) -> Option<EgressListener> {
-    let hosts = door::hosts(&plan.network)?.ok()?;
+    let hosts = egress::hosts(&plan.network)?.ok()?;
     Some(EgressListener { listener: listener?, hosts, watcher: watcher.as_ref()?.try_clone().ok()? })
 }
 
@@ -297,7 +297,7 @@ impl Call {
             limits: placement.held.limits,
             groups: placement.held.groups,
             inherited: &inherited,
-            door: door::variables(plan),
+            door: egress::variables(plan),
         };
         let started = windlass_sandbox::launch(grounds, plan, command)?;
         let door = door_of(plan, &started.watcher, started.door);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::answer::{FileOutput, FileToolError};
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::{grep_files, list_dir, read_file, view_image};
 
 /// One tool, as it is shown to models and called by them. None changes anything, so calls may run beside each other.

@@ -12,7 +12,7 @@ mod catalogue;
 mod content;
 mod excludes;
 mod opening;
-mod surroundings;
+mod file_context;
 mod words;
 
 pub mod grep_files;
@@ -24,4 +24,4 @@ pub use answer::{FileOutput, FileToolError};
 pub use bounds::ANSWER_BYTES;
 pub use catalogue::{TOOLS, Tool};
 pub use excludes::git_excludes;
-pub use surroundings::FileContext;
+pub use file_context::FileContext;

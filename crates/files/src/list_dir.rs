@@ -12,7 +12,7 @@ use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::bounds::Text;
 use crate::opening;
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::words::{Named, count};
 
 /// What it is called by.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::answer::FileToolError;
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::words::Named;
 
 /// Something that a path led to and that may be looked at, held but not yet read.

@@ -21,7 +21,7 @@ use crate::arguments::{Fields, object};
 use crate::bounds::{LONGEST_LINE, Text};
 use crate::content;
 use crate::opening::{self, OpenedFile};
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::words::{Named, size};
 
 /// What it is called by.

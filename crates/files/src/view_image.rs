@@ -19,7 +19,7 @@ use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::content::{self, ImageKind};
 use crate::opening::{self, OpenedFile};
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::words::{Named, size};
 
 /// What it is called by.

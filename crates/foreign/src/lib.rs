@@ -6,14 +6,14 @@
 //! fill our memory or outlive us.
 #![forbid(unsafe_code)]
 
-mod attendant;
+mod client_handler;
 mod elicit;
-mod era;
-mod errand;
+mod protocol_revision;
+mod mcp_request;
 mod events;
 mod failure;
 mod fault;
-mod greeting;
+mod handshake;
 mod http;
 mod launch;
 mod lines;
@@ -22,7 +22,7 @@ mod message;
 mod names;
 mod notes;
 mod outcome;
-mod patience;
+mod deadlines;
 mod pipe;
 mod resource;
 mod secret;
@@ -30,7 +30,7 @@ mod server;
 mod servers;
 mod spec;
 mod state;
-mod tender;
+mod server_supervisor;
 mod tool;
 mod web;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::attendant::ClientHandler;
-use crate::era::Era;
+use crate::client_handler::ClientHandler;
+use crate::protocol_revision::Era;
 use crate::fault::Fault;
 use crate::message;
 use crate::outcome::kind;

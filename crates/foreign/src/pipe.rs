@@ -17,7 +17,7 @@ use windlass_engine::{CommandSpec, Delivery, Engine, Exit, Io, Lifetime, Offset,
 use windlass_engine::{Receipt, StartError, Stdin, Stream, SubscriptionLimits};
 
 use self::stderr::Tail;
-use crate::attendant::ClientHandler;
+use crate::client_handler::ClientHandler;
 use crate::fault::Fault;
 use crate::lines::{Line, Lines};
 use crate::message::{self, Message, REFUSED, RpcError};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 
-use crate::errand::McpRequest;
+use crate::mcp_request::McpRequest;
 use crate::failure::CallError;
 use crate::fault::Fault;
 use crate::link::Link;

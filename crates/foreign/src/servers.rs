@@ -12,20 +12,20 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::{Engine, Keeping};
 
-use crate::attendant::ClientHandler;
+use crate::client_handler::ClientHandler;
 use crate::elicit::Elicitor;
-use crate::errand::{McpRequest, List};
+use crate::mcp_request::{McpRequest, List};
 use crate::failure::CallError;
 use crate::http::Http;
 use crate::names::full_names;
 use crate::notes::Notes;
 use crate::outcome::CallOutcome;
-use crate::patience::Open;
+use crate::deadlines::Open;
 use crate::resource::{Resource, ResourceContent, Template};
 use crate::server::{Generation, Level, Server, ServerPhase};
 use crate::spec::ServerSpec;
 use crate::state::{ServerState, Standing};
-use crate::tender::{LONGEST, REVIVALS, ServerSupervisor};
+use crate::server_supervisor::{LONGEST, REVIVALS, ServerSupervisor};
 use crate::tool::{ForeignTool, Listed};
 
 /// What servers are started in.

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
 use self::stream::Follow;
-use crate::attendant::ClientHandler;
-use crate::era::Era;
+use crate::client_handler::ClientHandler;
+use crate::protocol_revision::Era;
 use crate::fault::Fault;
 use crate::http::{Http, HttpAnswer, HttpBody, HttpMethod, HttpRequest};
 use crate::lines::MESSAGE_LIMIT;

@@ -1,10 +1,10 @@
 //! Asks one provider, and hands out its answers as they come. Never retries: the one who asks decides what to do about a
 //! [`Failure`].
 
-mod answer;
+mod streamed_response;
 mod headers;
 mod probe;
-mod refusal;
+mod error_response;
 mod secrets;
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::provider::Provider;
 use crate::request::Request;
 use crate::wire::{Wire, wire_of};
 
-pub use self::answer::StreamedResponse;
+pub use self::streamed_response::StreamedResponse;
 pub use self::probe::{ProbeFinding, Probe, ProbeStep, StepKind};
 
 /// A way to a provider. A cheap handle; all of its clones share the connections.
@@ -97,7 +97,7 @@ impl Client {
         let mut message = self.message(http::Method::POST, shared.wire.path(), body);
         headers::add_conversation(message.headers_mut(), request);
         let exchange = self.exchange(message).await?;
-        if let Some(failure) = refusal::of(self, exchange.response.status(), exchange.response.headers()) {
+        if let Some(failure) = error_response::of(self, exchange.response.status(), exchange.response.headers()) {
             return Err(failure.read(exchange.response.into_body()).await);
         }
         Ok(StreamedResponse::begin(self.clone(), exchange, shared.wire.reader(request)))

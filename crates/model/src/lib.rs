@@ -9,10 +9,10 @@
 //! [`Carrier`] lends the connections to others who ask something on the web.
 #![forbid(unsafe_code)]
 
-mod carrier;
+mod http_transport;
 mod chat;
 mod client;
-mod complaint;
+mod provider_error;
 mod event;
 mod failure;
 mod http;
@@ -24,7 +24,7 @@ mod responses;
 pub mod sse;
 pub mod wire;
 
-pub use carrier::{HttpTransport, CarrierError, Parcel, Reply, ReplyBody, HttpRoute};
+pub use http_transport::{HttpTransport, CarrierError, Parcel, Reply, ReplyBody, HttpRoute};
 pub use chat::Chat;
 pub use client::{StreamedResponse, BadProvider, Client, ProbeFinding, Probe, ProbeStep, StepKind};
 pub use event::{ResponseEvent, Usage};

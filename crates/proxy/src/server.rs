@@ -6,7 +6,7 @@ mod http;
 mod route;
 mod socks;
 mod tunnel;
-mod visit;
+mod client_connection;
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use self::visit::ClientConnection;
+use self::client_connection::ClientConnection;
 use crate::allow::AllowList;
 use crate::decision::{ConnectionId, Sink};
 use crate::options::Options;

@@ -6,7 +6,7 @@ pub(crate) use self::refused::{Refused, refused};
 
 use crate::denial::Operation;
 use crate::machine::LANDLOCK_FOR_SOCKETS;
-use crate::order::NetworkKind;
+use crate::request::NetworkKind;
 use rustix::io::Errno;
 use windlass_sys::lockdown::filter::{Program, Rule, Test, FilterAction};
 use windlass_sys::lockdown::number as n;
@@ -89,75 +89,75 @@ const fn here(path: usize) -> PathArgument {
     PathArgument { directory: None, path }
 }
 
-const fn told(number: i64, operation: Operation, subject: CallSubject) -> SupervisedCall {
+const fn supervised_calls(number: i64, operation: Operation, subject: CallSubject) -> SupervisedCall {
     SupervisedCall { number, operation, subject }
 }
 
 /// Opening.
 const OPENS: &[SupervisedCall] = &[
-    told(n::OPENAT, Operation::Write, CallSubject::Opened { place: at(0, 1), flags: Flags::In(2) }),
+    supervised_calls(n::OPENAT, Operation::Write, CallSubject::Opened { place: at(0, 1), flags: Flags::In(2) }),
     #[cfg(target_arch = "x86_64")]
-    told(n::OPEN, Operation::Write, CallSubject::Opened { place: here(0), flags: Flags::In(1) }),
+    supervised_calls(n::OPEN, Operation::Write, CallSubject::Opened { place: here(0), flags: Flags::In(1) }),
     #[cfg(target_arch = "x86_64")]
-    told(n::CREAT, Operation::Create, CallSubject::Opened { place: here(0), flags: Flags::Creat }),
+    supervised_calls(n::CREAT, Operation::Create, CallSubject::Opened { place: here(0), flags: Flags::Creat }),
 ];
 
 /// Everything else that changes files.
 const CHANGES: &[SupervisedCall] = &[
-    told(n::MKDIRAT, Operation::MakeDirectory, CallSubject::NewEntry { place: at(0, 1) }),
-    told(n::MKNODAT, Operation::MakeNode, CallSubject::NewEntry { place: at(0, 1) }),
-    told(n::SYMLINKAT, Operation::Link, CallSubject::NewEntry { place: at(1, 2) }),
-    told(n::LINKAT, Operation::Link, CallSubject::Linked { from: at(0, 1), to: at(2, 3) }),
-    told(n::UNLINKAT, Operation::Remove, CallSubject::OldEntry { place: at(0, 1) }),
-    told(n::RENAMEAT2, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
-    told(n::TRUNCATE, Operation::Truncate, CallSubject::Object { place: here(0), links: Links::Followed }),
-    told(n::FCHMOD, Operation::ChangeMode, CallSubject::Descriptor { argument: 0 }),
-    told(n::FCHMODAT, Operation::ChangeMode, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
-    told(
+    supervised_calls(n::MKDIRAT, Operation::MakeDirectory, CallSubject::NewEntry { place: at(0, 1) }),
+    supervised_calls(n::MKNODAT, Operation::MakeNode, CallSubject::NewEntry { place: at(0, 1) }),
+    supervised_calls(n::SYMLINKAT, Operation::Link, CallSubject::NewEntry { place: at(1, 2) }),
+    supervised_calls(n::LINKAT, Operation::Link, CallSubject::Linked { from: at(0, 1), to: at(2, 3) }),
+    supervised_calls(n::UNLINKAT, Operation::Remove, CallSubject::OldEntry { place: at(0, 1) }),
+    supervised_calls(n::RENAMEAT2, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
+    supervised_calls(n::TRUNCATE, Operation::Truncate, CallSubject::Object { place: here(0), links: Links::Followed }),
+    supervised_calls(n::FCHMOD, Operation::ChangeMode, CallSubject::Descriptor { argument: 0 }),
+    supervised_calls(n::FCHMODAT, Operation::ChangeMode, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
+    supervised_calls(
         n::FCHMODAT2,
         Operation::ChangeMode,
         CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
     ),
-    told(n::FCHOWN, Operation::ChangeOwner, CallSubject::Descriptor { argument: 0 }),
-    told(
+    supervised_calls(n::FCHOWN, Operation::ChangeOwner, CallSubject::Descriptor { argument: 0 }),
+    supervised_calls(
         n::FCHOWNAT,
         Operation::ChangeOwner,
         CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
     ),
-    told(
+    supervised_calls(
         n::UTIMENSAT,
         Operation::ChangeTimes,
         CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
     ),
-    told(
+    supervised_calls(
         n::SETXATTR,
         Operation::ChangeAttributes,
         CallSubject::Object { place: here(0), links: Links::Followed },
     ),
-    told(n::LSETXATTR, Operation::ChangeAttributes, CallSubject::Object { place: here(0), links: Links::Kept }),
-    told(n::FSETXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
-    told(
+    supervised_calls(n::LSETXATTR, Operation::ChangeAttributes, CallSubject::Object { place: here(0), links: Links::Kept }),
+    supervised_calls(n::FSETXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
+    supervised_calls(
         n::REMOVEXATTR,
         Operation::ChangeAttributes,
         CallSubject::Object { place: here(0), links: Links::Followed },
     ),
-    told(
+    supervised_calls(
         n::LREMOVEXATTR,
         Operation::ChangeAttributes,
         CallSubject::Object { place: here(0), links: Links::Kept },
     ),
-    told(n::FREMOVEXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
-    told(
+    supervised_calls(n::FREMOVEXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
+    supervised_calls(
         n::SETXATTRAT,
         Operation::ChangeAttributes,
         CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
     ),
-    told(
+    supervised_calls(
         n::REMOVEXATTRAT,
         Operation::ChangeAttributes,
         CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
     ),
-    told(
+    supervised_calls(
         n::FILE_SETATTR,
         Operation::ChangeAttributes,
         CallSubject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
@@ -166,54 +166,54 @@ const CHANGES: &[SupervisedCall] = &[
 
 #[cfg(target_arch = "x86_64")]
 const OLD_CHANGES: &[SupervisedCall] = &[
-    told(n::MKDIR, Operation::MakeDirectory, CallSubject::NewEntry { place: here(0) }),
-    told(n::MKNOD, Operation::MakeNode, CallSubject::NewEntry { place: here(0) }),
-    told(n::SYMLINK, Operation::Link, CallSubject::NewEntry { place: here(1) }),
-    told(n::LINK, Operation::Link, CallSubject::Linked { from: here(0), to: here(1) }),
-    told(n::UNLINK, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
-    told(n::RMDIR, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
-    told(n::RENAME, Operation::Rename, CallSubject::Moved { from: here(0), to: here(1) }),
-    told(n::RENAMEAT, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
-    told(n::CHMOD, Operation::ChangeMode, CallSubject::Object { place: here(0), links: Links::Followed }),
-    told(n::CHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Followed }),
-    told(n::LCHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Kept }),
-    told(n::UTIME, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
-    told(n::UTIMES, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
-    told(n::FUTIMESAT, Operation::ChangeTimes, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
+    supervised_calls(n::MKDIR, Operation::MakeDirectory, CallSubject::NewEntry { place: here(0) }),
+    supervised_calls(n::MKNOD, Operation::MakeNode, CallSubject::NewEntry { place: here(0) }),
+    supervised_calls(n::SYMLINK, Operation::Link, CallSubject::NewEntry { place: here(1) }),
+    supervised_calls(n::LINK, Operation::Link, CallSubject::Linked { from: here(0), to: here(1) }),
+    supervised_calls(n::UNLINK, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
+    supervised_calls(n::RMDIR, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
+    supervised_calls(n::RENAME, Operation::Rename, CallSubject::Moved { from: here(0), to: here(1) }),
+    supervised_calls(n::RENAMEAT, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
+    supervised_calls(n::CHMOD, Operation::ChangeMode, CallSubject::Object { place: here(0), links: Links::Followed }),
+    supervised_calls(n::CHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Followed }),
+    supervised_calls(n::LCHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Kept }),
+    supervised_calls(n::UTIME, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
+    supervised_calls(n::UTIMES, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
+    supervised_calls(n::FUTIMESAT, Operation::ChangeTimes, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_CHANGES: &[SupervisedCall] = &[];
 
 /// The network, where addresses are looked at.
 const ADDRESSES: &[SupervisedCall] = &[
-    told(n::CONNECT, Operation::Connect, CallSubject::Connected),
-    told(n::SENDTO, Operation::Send, CallSubject::Sent),
-    told(n::BIND, Operation::MakeNode, CallSubject::Bound),
+    supervised_calls(n::CONNECT, Operation::Connect, CallSubject::Connected),
+    supervised_calls(n::SENDTO, Operation::Send, CallSubject::Sent),
+    supervised_calls(n::BIND, Operation::MakeNode, CallSubject::Bound),
 ];
 /// Priorities and processors of a process by its number, where processes of others have numbers, too. Refusals are not reported:
 /// the kernel would say the same of most of them.
 const PRIORITIES: &[SupervisedCall] = &[
-    told(n::SETPRIORITY, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
-    told(n::IOPRIO_SET, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
-    told(n::SCHED_SETSCHEDULER, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
-    told(n::SCHED_SETPARAM, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
-    told(n::SCHED_SETATTR, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
-    told(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    supervised_calls(n::SETPRIORITY, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
+    supervised_calls(n::IOPRIO_SET, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
+    supervised_calls(n::SCHED_SETSCHEDULER, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    supervised_calls(n::SCHED_SETPARAM, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    supervised_calls(n::SCHED_SETATTR, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    supervised_calls(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
 ];
 /// Instances of inotify, where no namespace limits them.
 const WATCHES: &[SupervisedCall] = &[
-    told(n::INOTIFY_INIT1, Operation::Watch, CallSubject::Inotify),
+    supervised_calls(n::INOTIFY_INIT1, Operation::Watch, CallSubject::Inotify),
     #[cfg(target_arch = "x86_64")]
-    told(n::INOTIFY_INIT, Operation::Watch, CallSubject::Inotify),
+    supervised_calls(n::INOTIFY_INIT, Operation::Watch, CallSubject::Inotify),
 ];
 /// Executing, where files are denied. The kernel refuses it by itself; it is asked about to be reported.
 const EXECUTIONS: &[SupervisedCall] = &[
-    told(n::EXECVE, Operation::Execute, CallSubject::Executed { place: here(0) }),
-    told(n::EXECVEAT, Operation::Execute, CallSubject::Executed { place: at(0, 1) }),
+    supervised_calls(n::EXECVE, Operation::Execute, CallSubject::Executed { place: here(0) }),
+    supervised_calls(n::EXECVEAT, Operation::Execute, CallSubject::Executed { place: at(0, 1) }),
 ];
 const SOCKETS: &[SupervisedCall] = &[
-    told(n::SOCKET, Operation::Socket, CallSubject::Socket),
-    told(n::SOCKETPAIR, Operation::Socket, CallSubject::DatagramPair),
+    supervised_calls(n::SOCKET, Operation::Socket, CallSubject::Socket),
+    supervised_calls(n::SOCKETPAIR, Operation::Socket, CallSubject::DatagramPair),
 ];
 
 /// What a call that was asked about means.

@@ -2,8 +2,8 @@
 
 use crate::authority::AuthorityNumbers;
 use crate::calls::{FilterOptions, keeps_datagrams};
-use crate::order::NetworkKind;
-use crate::order::bytes::{Reader, Writer};
+use crate::request::NetworkKind;
+use crate::request::bytes::{Reader, Writer};
 use crate::plan::{Layer, Plan, Ruling, ruling_at};
 use crate::policy::Access;
 use crate::protect::{NamedFile, Repository, MustNotExist};

@@ -6,9 +6,9 @@
 //! process namespace where there is one, and answers for the supervised system calls.
 
 mod caller;
-mod deed;
+mod emulated;
 mod draft;
-mod ground;
+mod namespaces;
 mod judge;
 mod memory;
 mod place;
@@ -17,13 +17,13 @@ mod process_links;
 mod rules;
 mod socket_owners;
 mod view;
-mod watcher;
+mod supervisor;
 
 use self::prepared::{MountChanges, Prepared};
 use self::view::{Console, Underneath};
-use self::watcher::SupervisorOrigin;
+use self::supervisor::SupervisorOrigin;
 use crate::confinement::Confinement;
-use crate::order::{self, DOOR, Failure, NetworkKind, LaunchRequest, Report, ConfineStep, HelperRequest};
+use crate::request::{self, DOOR, Failure, NetworkKind, LaunchRequest, Report, ConfineStep, HelperRequest};
 use crate::plan::{ruling_at, tmux_directory};
 use crate::policy::Access;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -95,11 +95,11 @@ impl Helper<'_> {
         let readiness = std::mem::replace(&mut self.readiness, Readiness::Fresh);
         match (task, readiness) {
             (HelperRequest::Ground { network, users_from_outside }, _) => {
-                let made = ground::make(network, users_from_outside, self.links.channel)?;
+                let made = namespaces::make(network, users_from_outside, self.links.channel)?;
                 self.links.report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>());
             }
             (HelperRequest::Try, _) => {
-                ground::try_everything()?;
+                namespaces::try_everything()?;
                 self.links.report(&Report::Made, &[]);
             }
             (HelperRequest::Stand { own_network }, _) => {
@@ -455,7 +455,7 @@ impl SupervisorProcess {
 
     /// The command of the session with this mark is about to run.
     fn begin(&self, mark: Option<Halves>) -> Result<(), Errno> {
-        channel::send(&self.line, &order::mark_to_bytes(mark), &[], Waiting::Yes)
+        channel::send(&self.line, &request::mark_to_bytes(mark), &[], Waiting::Yes)
     }
 }
 
@@ -464,7 +464,7 @@ fn start_watcher(links: Links<'_>, world: NamespaceScope) -> Result<SupervisorPr
     let (line, its_line) = channel::pair().map_err(&failed)?;
     let origin = SupervisorOrigin { world, helper: Pid::of_this_process() };
     match fork().map_err(&failed)? {
-        Twin::Child => watcher::run(links, &its_line, origin),
+        Twin::Child => supervisor::run(links, &its_line, origin),
         Twin::Parent(process) => {
             drop(its_line);
             let answer = channel::receive(&line, Waiting::Yes).map_err(&failed)?;

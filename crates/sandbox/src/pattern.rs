@@ -3,7 +3,7 @@
 //! these is a plain path. Names of files are bytes and need not be text.
 
 use crate::disk::Disk;
-use crate::way::FollowedPath;
+use crate::followed_path::FollowedPath;
 use globset::{GlobBuilder, GlobMatcher};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -13,14 +13,14 @@ use crate::authority::Authority;
 use crate::denial::NOT_WRITABLE;
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
-use crate::ground::{NamespacePool, OwnFiles};
+use crate::namespaces::{NamespacePool, OwnFiles};
 use crate::machine::Machine;
 use crate::pattern::BadPattern;
 use crate::policy::{Access, Base, Confined, Network};
 use crate::protect::{self, ConfigurationJudge, NamedFile, Repository, MustNotExist};
 use crate::remedies::Remedies;
 use crate::repository;
-use crate::way::FollowedPath;
+use crate::followed_path::FollowedPath;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -5,11 +5,11 @@
 use crate::disk::was_there_before;
 use crate::files::{Files, Kind};
 use crate::git_config;
-use crate::ground::OwnFiles;
+use crate::namespaces::OwnFiles;
 use crate::obeyed_names::{self, OBEYED_IN_HOME, ObeyedName};
 use crate::plan::{Ruling, Rulings, PolicyContext, TEMPORARY, ruling_at};
 use crate::policy::Access;
-use crate::way::FollowedPath;
+use crate::followed_path::FollowedPath;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};

@@ -1,7 +1,7 @@
 //! How a caller changes a policy: a denial and an error name what would allow the command. An option of the command line helps no
 //! client of a JSON-RPC protocol, so each runtime states the remedies of its own interface.
 
-use crate::order::bytes::{Reader, Writer};
+use crate::request::bytes::{Reader, Writer};
 
 /// Changes that a caller can make, as fragments of sentences in the words of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use crate::confinement::StreamKind;
 use crate::denial::Denial;
-use crate::ground::NamespacePool;
-use crate::order::{Failure, LaunchRequest, Report, ConfineStep, HelperRequest};
+use crate::namespaces::NamespacePool;
+use crate::request::{Failure, LaunchRequest, Report, ConfineStep, HelperRequest};
 use crate::plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -10,7 +10,7 @@ mod follow;
 mod input;
 mod launch;
 mod limits;
-mod lobby;
+mod resumable;
 mod methods;
 mod output;
 mod permissions;
@@ -27,7 +27,7 @@ use windlass_engine::Engine;
 use windlass_engine::sandbox::Policy;
 
 use self::connection::{AfterLoss, Connection};
-use self::lobby::ResumableClients;
+use self::resumable::ResumableClients;
 use crate::jsonrpc::connection::Source;
 use crate::jsonrpc::listen::{Listener, serve_streams};
 use crate::jsonrpc::peer::Sink;
@@ -83,7 +83,7 @@ impl AppServer {
 
     /// Ends the processes of clients that are awaited.
     pub async fn shutdown(&self) {
-        self.lobby().end_all().await;
+        self.resumable_clients().end_all().await;
     }
 
     /// Serves one client on any pair of streams, a message on each line: one in this very process, say, on the other end
@@ -106,7 +106,7 @@ impl AppServer {
         &self.shared.engine
     }
 
-    fn lobby(&self) -> &Arc<ResumableClients> {
+    fn resumable_clients(&self) -> &Arc<ResumableClients> {
         &self.shared.lobby
     }
 

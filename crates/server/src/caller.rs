@@ -4,7 +4,7 @@
 //! command that can see its directory or its port, but the process that connected can be looked at. Over TCP it can be
 //! found only on this machine, and not always; where it cannot be found, the token is what protects.
 
-mod turned_away;
+mod rejected;
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -16,8 +16,8 @@ use windlass_engine::peer::{self, PeerConfinement, Holder};
 use crate::gate::Access;
 use crate::unread::network::{self, Owned};
 
-pub use self::turned_away::Report;
-pub(crate) use self::turned_away::TurnedAway;
+pub use self::rejected::Report;
+pub(crate) use self::rejected::TurnedAway;
 
 /// Why a caller is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

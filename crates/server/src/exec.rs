@@ -8,7 +8,7 @@
 mod connection;
 mod control;
 mod environment;
-mod errands;
+mod background_jobs;
 mod files;
 mod follow;
 mod permissions;

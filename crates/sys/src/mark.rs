@@ -87,7 +87,7 @@ const DETACHED: u64 = 1;
 
 impl RuntimeTag {
     /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
-    pub fn forge() -> Self {
+    pub fn generate() -> Self {
         if in_sandbox() {
             return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Sandboxed };
         }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn families_stay_below_the_hard_limit_so_that_they_can_be_set() {
         for _ in 0..1000 {
-            let brand = RuntimeTag::forge();
+            let brand = RuntimeTag::generate();
             assert!(brand.family() > 0);
             if let MarkSupport::SoftOnly { hard } = brand.place {
                 assert!(brand.mark(u32::MAX, Fate::Detached).0 <= hard);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::delivery::Delivery;
-use crate::held::{LiveSession, Number};
+use crate::live_session::{LiveSession, Number};
 use crate::report;
 use crate::toolbox::Toolbox;
 

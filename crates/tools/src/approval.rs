@@ -10,7 +10,7 @@ use windlass_rules::{Judgement, Rules, Verdict};
 use crate::arguments::{Arguments, BadArgument};
 use crate::call::{Approval, Call};
 use crate::execution::Execution;
-use crate::keepers::{Pending, alive};
+use crate::shims::{Pending, alive};
 use crate::tool::ToolError;
 use crate::toolbox::Toolbox;
 

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::call::Call;
-use crate::held::Number;
+use crate::live_session::Number;
 
 /// One argument of a tool.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use windlass_engine::{InputKind, InputWanted, Met, PatternText, Session, Until};
 use windlass_output::{Offset, Span, settle};
 
 use crate::call::{Call, Progress, Question};
-use crate::held::{LiveSession, ViewKind};
+use crate::live_session::{LiveSession, ViewKind};
 use crate::report;
 use crate::until::Conditions;
 

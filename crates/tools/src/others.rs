@@ -10,7 +10,7 @@ use windlass_engine::{SessionId, SessionRecord};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
-use crate::ended::command;
+use crate::archived::command;
 use crate::report;
 use crate::tool::note_lines;
 use crate::toolbox::Toolbox;

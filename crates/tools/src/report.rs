@@ -11,7 +11,7 @@ use windlass_engine::{
 };
 use windlass_output::Span;
 
-use crate::held::{LiveSession, Number};
+use crate::live_session::{LiveSession, Number};
 
 /// How a session ended, as the end of a sentence that begins with the session.
 pub(crate) fn ending(receipt: &Receipt) -> String {

@@ -17,7 +17,7 @@ use windlass_output::Tokens;
 use crate::arguments::{Arguments, BadArgument};
 use crate::call::{Call, Reply};
 use crate::catalogue::{Profile, Tool};
-use crate::held::{Showing, ViewKind};
+use crate::live_session::{Showing, ViewKind};
 use crate::report;
 use crate::toolbox::Toolbox;
 use crate::until::Conditions;

@@ -15,16 +15,16 @@ use windlass_output::{Offset, Tokenizer};
 use windlass_rules::Rules;
 
 use crate::announcements::Remarks;
-use crate::answer::listening;
+use crate::reply_builder::listening;
 use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
 use crate::call::{Call, SessionEvent, LeftProcess, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
 use crate::delivery::Delivery;
-use crate::ended::ArchivedSessions;
+use crate::archived::ArchivedSessions;
 use crate::environment::{EnvironmentPolicy, Variables};
-use crate::held::{LiveSession, Number};
-use crate::keepers::{Keepers, DetachedSessions};
+use crate::live_session::{LiveSession, Number};
+use crate::shims::{Keepers, DetachedSessions};
 use crate::login::{Captured, Login, LoginEnvironments};
 use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
@@ -330,7 +330,7 @@ impl Toolbox {
         self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn shelf(&self) -> &ArchivedSessions {
+    pub(crate) fn archived_sessions(&self) -> &ArchivedSessions {
         &self.inner.shelf
     }
 
@@ -505,7 +505,7 @@ impl Toolbox {
         if unlisted.is_empty() {
             return;
         }
-        let forgotten = self.shelf().take_in(&unlisted);
+        let forgotten = self.archived_sessions().take_in(&unlisted);
         let Some(store) = self.inner.options.store.clone().filter(|_| !forgotten.is_empty()) else { return };
         // Whoever started the session that was one too many does not wait for the disk.
         tokio::task::spawn_blocking(move || {

@@ -9,8 +9,8 @@ use windlass_output::{Offset, Span, Tokens};
 
 use crate::arguments::SessionRef;
 use crate::call::SessionSummary;
-use crate::ended::command;
-use crate::held::{LiveSession, Number, Showing, ViewKind};
+use crate::archived::command;
+use crate::live_session::{LiveSession, Number, Showing, ViewKind};
 use crate::report;
 use crate::toolbox::Toolbox;
 

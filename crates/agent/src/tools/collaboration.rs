@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use windlass_model::{Call, Item, ContentPart, Role, ToolSpec};
 
 use super::ToolContext;
-use crate::crew::AgentDeps;
+use crate::deps::AgentDeps;
 use crate::event::{EventKind, Reporter};
 use crate::history::HistoryEntry;
 use crate::team::{Status, Team, Waited, SubAgentRequest};

@@ -12,8 +12,8 @@ use windlass_tools::{Detail, Emphasis, HelperProgram, Policy, PathAccess, Resolv
 
 use super::ToolContext;
 use super::permission::{Grants, declined, reason};
-use crate::attendant::{Approval, UserPrompter, Decision, Lasting};
-use crate::crew::ApprovalMode;
+use crate::user_prompter::{Approval, UserPrompter, Decision, Lasting};
+use crate::deps::ApprovalMode;
 use crate::event::{EventKind, Reporter};
 use crate::patching::{PatchTask, Patched};
 use crate::thread::ThreadId;

@@ -10,7 +10,7 @@ use windlass_model::{Call, ToolSpec};
 use windlass_tools::{Access, Detail, Emphasis, Network, Pattern, Policy, ResolvedPath, Shown};
 
 use super::ToolContext;
-use crate::attendant::{Approval, UserPrompter, Decision, Lasting};
+use crate::user_prompter::{Approval, UserPrompter, Decision, Lasting};
 use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
 

@@ -13,8 +13,8 @@ use windlass_tools::{Call as ToolCall, CallTicket, Dismissal, Person, Policy, Pr
 use super::ToolContext;
 use super::patch::Patcher;
 use super::permission::{declined, reason};
-use crate::attendant::{ApprovedForGood, AtTheTools, UserPrompter, Decision};
-use crate::crew::ApprovalMode;
+use crate::user_prompter::{ApprovedForGood, AtTheTools, UserPrompter, Decision};
+use crate::deps::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
 use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, ToolFuture, Tool, arguments, shortened};

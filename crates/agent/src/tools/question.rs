@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use windlass_model::{Call, ToolSpec};
 
 use super::ToolContext;
-use crate::attendant::{UserPrompter, UserQuestion};
+use crate::user_prompter::{UserPrompter, UserQuestion};
 use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
 
 /// The most questions at once; more is an interrogation.
@@ -96,7 +96,7 @@ impl Tool for RequestUserInput {
             };
             match attendant.answer(questions).await {
                 Some(answers) => {
-                    let entry = |answer: crate::attendant::UserAnswer| {
+                    let entry = |answer: crate::user_prompter::UserAnswer| {
                         (answer.id, json!({ "answers": [answer.text] }))
                     };
                     let answers: Map<String, Value> = answers.into_iter().map(entry).collect();

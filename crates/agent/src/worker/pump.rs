@@ -7,7 +7,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use tokio::sync::mpsc;
 use windlass_model::{ResponseEvent, Failure, Remedy, Request};
 
-use crate::speaker::ModelClient;
+use crate::model_client::ModelClient;
 
 /// Pieces of an answer that may wait to be taken.
 pub(super) const QUEUE: usize = 256;

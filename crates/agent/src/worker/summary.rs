@@ -8,7 +8,7 @@ use super::{Worker, pump};
 use crate::compact::{PROMPT, replacement};
 use crate::event::EventKind;
 use crate::history::{HistoryEntry, History, ItemOrigin};
-use crate::speaker::ModelClient;
+use crate::model_client::ModelClient;
 use crate::turn::Happened;
 
 /// What the model made of a conversation.

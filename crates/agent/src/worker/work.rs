@@ -15,7 +15,7 @@ use super::summary::Summary;
 use super::{Worker, pump};
 use crate::call_queue::CallQueue;
 use crate::event::{CallNote, EventKind, Reporter};
-use crate::speaker::ModelClient;
+use crate::model_client::ModelClient;
 use crate::tool::Output;
 use crate::turn::Happened;
 

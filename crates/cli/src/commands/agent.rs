@@ -4,7 +4,7 @@ mod answer_schema;
 mod cells;
 mod certificates;
 pub(crate) mod context;
-mod crew;
+mod deps;
 mod git;
 mod input;
 mod json;
@@ -31,7 +31,7 @@ use tokio::sync::{mpsc, oneshot};
 use windlass_agent::{Beginning, Team, ThreadId};
 
 pub(crate) use self::context::users_settings;
-use self::crew::{Outside, Workshop};
+use self::deps::{Outside, Workshop};
 use self::notify::{Notifier, NotifyContext};
 use self::outcome::Outcome;
 use self::task_words::one_task;

@@ -199,7 +199,7 @@ fn register_dead(home: &Home, family: u32, change: impl FnOnce(&mut ProcessKey))
 #[test]
 fn the_family_of_another_boot_or_pid_namespace_or_living_runtime_is_not_ended() {
     let home = Home::new("own-foreign");
-    let brand = RuntimeTag::forge();
+    let brand = RuntimeTag::generate();
     let mut command = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
     let doomed = Doomed::hold(&command.id().into());
     let process = doomed.process();
@@ -481,7 +481,7 @@ fn a_process_that_a_record_names_and_that_has_no_mark_is_not_signalled() {
     assert!(lives && seen.code == 1 && seen.stderr.contains("not its mark"), "{seen:?}");
     // As a root with another session's mark, and as a runtime.
     let (seen, lives) = stop_recorded("own-forged-mark", |record, pid| {
-        let brand = RuntimeTag::forge();
+        let brand = RuntimeTag::generate();
         brand.halves(brand.mark(1, Fate::Detached)).unwrap().put_on(Pid::new(pid)).unwrap();
         record.mark = Some(brand.mark(2, Fate::Detached));
     });

@@ -1,7 +1,7 @@
 //! A program of ours that works in a sandbox for a while and is spoken to over a stream. Like an errand it is no session, and ends
 //! with the runtime or with the value that holds it.
 
-use super::errand::OneShotError;
+use super::one_shot::OneShotError;
 use super::{Engine, Inner};
 use crate::Keeping;
 use crate::lifetime::Lifetime;

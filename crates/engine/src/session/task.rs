@@ -358,7 +358,7 @@ impl SessionTask {
             return;
         }
         self.life.timer = None;
-        let prey = self.shared.prey();
+        let prey = self.shared.kill_target();
         let patience = self.shared.limits.patience.with(self.state());
         self.life.ladder = Some(Box::pin(end_tree(prey, patience)));
     }
@@ -468,7 +468,7 @@ impl SessionTask {
     }
 
     fn left_running(&self) -> Vec<ProcessLine> {
-        let prey = self.shared.prey();
+        let prey = self.shared.kill_target();
         let KillTarget { whose: TargetScope::Session { mark, root, .. }, .. } = prey else {
             return Vec::new();
         };

@@ -93,7 +93,7 @@ pub(crate) async fn end_tree(prey: KillTarget, patience: KillDelays) -> TreeEnd 
     let (mut blow, mut pause) = (SignalPhase::Ask, FIRST_REMINDER);
     // A tree that forks as fast as it dies is not waited for beyond the grace.
     while Instant::now() < grace_over {
-        let sight = prey.strike(&mut seen, blow);
+        let sight = prey.signal_all(&mut seen, blow);
         if sight.is_clear() {
             return ended(seen);
         }
@@ -104,7 +104,7 @@ pub(crate) async fn end_tree(prey: KillTarget, patience: KillDelays) -> TreeEnd 
     }
     let give_up = later(patience.after_kill);
     loop {
-        let sight = prey.strike(&mut seen, SignalPhase::Kill);
+        let sight = prey.signal_all(&mut seen, SignalPhase::Kill);
         if sight.is_clear() {
             return ended(seen);
         }
@@ -189,7 +189,7 @@ impl Survivors {
 
 impl KillTarget {
     /// Signals every living member as it is found, and returns them all.
-    fn strike(&self, seen: &mut Seen, blow: SignalPhase) -> Survivors {
+    fn signal_all(&self, seen: &mut Seen, blow: SignalPhase) -> Survivors {
         // The dead stand in the way of every look, and those of a tree that forks as fast as it dies use up all numbers.
         self.orphans.collect_dead();
         let sight = self.strike_once(seen, blow);

@@ -76,12 +76,12 @@ impl Store {
         tell(if surplus > 0 { Backlog::Large } else { Backlog::Small });
         let mut pruning = Pruning::default();
         if surplus > 0 {
-            let mut oldest = self.shelf(oldest_ledgers(&files, surplus));
+            let mut oldest = self.directory_contents(oldest_ledgers(&files, surplus));
             pruning.pruned.abandoned = oldest.abandoned(&is_alive);
             let all = StoreLimits { keep_sessions: 0, ..self.limits };
             self.remove_oldest(&mut oldest, (&all, &is_alive), &mut pruning);
         }
-        let mut shelf = self.shelf(if surplus > 0 { self.files()? } else { files });
+        let mut shelf = self.directory_contents(if surplus > 0 { self.files()? } else { files });
         pruning.pruned.abandoned.extend(shelf.abandoned(&is_alive));
         self.remove_strays(&mut shelf, &mut pruning);
         self.remove_oldest(&mut shelf, (&self.limits, &is_alive), &mut pruning);
@@ -93,7 +93,7 @@ impl Store {
     /// Removes one session with all its files, whatever its state: for a caller that knows it is no longer needed.
     pub fn remove(&self, id: SessionId) -> Result<Pruned, Prune> {
         let mut pruned = Pruned::default();
-        let mut shelf = self.shelf(self.files()?);
+        let mut shelf = self.directory_contents(self.files()?);
         if shelf.ledger_with(id).is_some() {
             self.forget(id, &mut shelf, &mut pruned)?;
         }
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// Reads the records among these files, and groups the other files by session.
-    fn shelf(&self, files: Vec<OwnFile>) -> DirectoryContents {
+    fn directory_contents(&self, files: Vec<OwnFile>) -> DirectoryContents {
         let mut shelf = DirectoryContents::default();
         for file in files {
             match file {

@@ -17,7 +17,7 @@ use super::include::Include;
 use super::newest::{Hit, Newest};
 use super::pattern::Pattern;
 use crate::opening;
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 
 /// How many threads walk and search.
 const THREADS: usize = 2;

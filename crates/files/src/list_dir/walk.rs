@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use crate::bounds::{LONGEST_LINE, Text};
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::words::{escaped, reason};
 
 /// Which entries are wanted.

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use crate::answer::FileToolError;
 use crate::bounds::LONGEST_LINE;
 use crate::opening::OpenedFile;
-use crate::surroundings::FileContext;
+use crate::file_context::FileContext;
 use crate::words::count;
 
 /// How much is read at a time. The caller may stop us between two reads.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Web;
-use crate::era::Era;
+use crate::protocol_revision::Era;
 use crate::events::{StreamEvent, Events};
 use crate::fault::Fault;
 use crate::http::{HttpAnswer, HttpBody, HttpMethod};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::INPUT;
-use crate::complaint::Complaint;
+use crate::provider_error::Complaint;
 use crate::event::{ResponseEvent, Usage};
 use crate::failure::Failure;
 use crate::item::{Call, CallId, Input, Item, ContentPart, Role};

@@ -8,8 +8,8 @@ use http::StatusCode;
 use http_body_util::{BodyExt, Collected, Limited};
 use serde_json::Value;
 
-use super::{Client, refusal};
-use crate::complaint::Complaint;
+use super::{Client, error_response};
+use crate::provider_error::Complaint;
 use crate::failure::Failure;
 use crate::http::{Connection, Stream};
 
@@ -126,7 +126,7 @@ impl Client {
             return Ok(ProbeFinding::NoList { status: head.status.as_u16() });
         }
         if head.status != StatusCode::OK {
-            let refusal = refusal::of(self, head.status, &head.headers);
+            let refusal = error_response::of(self, head.status, &head.headers);
             return Err(match refusal {
                 Some(refusal) => refusal.read(body).await,
                 None => Complaint::of_body(head.status.as_u16(), "").into_failure(&self.0.provider.name),

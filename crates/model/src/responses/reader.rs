@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::complaint::Complaint;
+use crate::provider_error::Complaint;
 use crate::event::{ResponseEvent, Usage};
 use crate::failure::Failure;
 use crate::item::Item;

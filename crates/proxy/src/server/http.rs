@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 
 use self::exchange::exchange;
 use super::tunnel::carry;
-use super::visit::{Reached, Silence, ClientConnection};
+use super::client_connection::{Reached, Silence, ClientConnection};
 use crate::decision::Protocol;
 use crate::wire::head::{EndOfHead, HeadLimits};
 use crate::wire::refusal::ErrorReply;

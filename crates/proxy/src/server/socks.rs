@@ -5,7 +5,7 @@ use std::io;
 use tokio::io::AsyncWriteExt;
 
 use super::tunnel::carry;
-use super::visit::{Reached, Silence, ClientConnection};
+use super::client_connection::{Reached, Silence, ClientConnection};
 use crate::decision::{Protocol, DenyReason};
 use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{BadSocks, Reply, WELCOME, greeting, request};

@@ -6,7 +6,7 @@
 //! the file again at once, without asking for anything in between, may still find the content before.
 
 use super::caller::Caller;
-use super::deed::{put_copy, supervisors_name};
+use super::emulated::{put_copy, supervisors_name};
 use super::judge::{RepositoryOwner, judge_copy, judge_unfinished_index};
 use super::place::{NamedEntry, Seen};
 use crate::denial::Denial;

@@ -29,7 +29,7 @@ pub(super) use self::terminals::OwnTerminals;
 pub(super) use self::work_trees::judge_copy;
 
 use self::folded::is_at_or_below;
-use super::deed::{Change, EmulatedSyscall, Made, SocketPair, wish};
+use super::emulated::{Change, EmulatedSyscall, Made, SocketPair, wish};
 use super::memory::Missing;
 use super::place::{End, NamedEntry, Located, Seen};
 use super::rules;

@@ -10,7 +10,7 @@ use super::{
     name_door, name_own_tmux, open_door, start_command, take_over,
 };
 use crate::confinement::{Confinement, Preparation, StreamKind};
-use crate::order::{Failure, LaunchRequest, ConfineStep};
+use crate::request::{Failure, LaunchRequest, ConfineStep};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};

@@ -1,7 +1,7 @@
 //! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
 
 use crate::confinement::Confinement;
-use crate::order::{Failure, NetworkKind, ConfineStep};
+use crate::request::{Failure, NetworkKind, ConfineStep};
 use crate::policy::Access;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;

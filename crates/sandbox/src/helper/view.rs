@@ -2,7 +2,7 @@
 //! denied replaced by nothing, and devices, terminals and run-time files of its own.
 
 use crate::confinement::Confinement;
-use crate::order::{Failure, ConfineStep};
+use crate::request::{Failure, ConfineStep};
 use crate::plan::{HIDDEN, Ruling, ruling_at};
 use crate::policy::Access;
 use rustix::fd::OwnedFd;

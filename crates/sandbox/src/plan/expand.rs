@@ -5,7 +5,7 @@ use crate::files::{Files, Kind};
 use crate::pattern::PatternStep;
 use crate::policy::{Access, Confined};
 use crate::protect::{self, MustNotExist};
-use crate::way::FollowedPath;
+use crate::followed_path::FollowedPath;
 use std::path::{Path, PathBuf};
 
 /// More than any tree that is walked in a moment.

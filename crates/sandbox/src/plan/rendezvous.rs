@@ -6,10 +6,10 @@
 
 use super::{Ruling, Rulings, PolicyContext};
 use crate::files::Files;
-use crate::ground::ServerPlace;
+use crate::namespaces::ServerPlace;
 use crate::policy::Access;
 use crate::protect::MustNotExist;
-use crate::way::FollowedPath;
+use crate::followed_path::FollowedPath;
 use rustix::fs::Uid;
 use std::path::Path;
 

@@ -15,7 +15,7 @@ use windlass_protocol::envelope::{
 };
 
 use super::AppServer;
-use super::lobby::ResumePromise;
+use super::resumable::ResumePromise;
 use super::methods;
 use super::processes::Processes;
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
@@ -133,7 +133,7 @@ impl Connection {
         if self.after_loss == AfterLoss::Ends {
             return Ok(None);
         }
-        let lobby = self.server.lobby();
+        let lobby = self.server.resumable_clients();
         let former = request.token.as_ref().and_then(|token| lobby.take(token, request.grace_ms));
         let resumed = former.is_some();
         let berth = match former {
@@ -157,7 +157,7 @@ impl Connection {
     pub(super) fn will_not_resume(&mut self) -> bool {
         match self.berth.take() {
             None => true,
-            Some(berth) if self.server.lobby().renounce(&berth) => true,
+            Some(berth) if self.server.resumable_clients().renounce(&berth) => true,
             Some(berth) => {
                 self.berth = Some(berth);
                 false
@@ -248,7 +248,7 @@ impl MessageHandler for Connection {
     async fn close(mut self) {
         self.errands.abort_all();
         match self.berth.take() {
-            Some(berth) => self.server.lobby().await_return(berth, &self.processes),
+            Some(berth) => self.server.resumable_clients().await_return(berth, &self.processes),
             None => self.processes.end_all().await,
         }
         self.is_closed = true;
@@ -263,7 +263,7 @@ impl Drop for Connection {
             return;
         }
         match self.berth.take() {
-            Some(berth) => self.server.lobby().await_return(berth, &self.processes),
+            Some(berth) => self.server.resumable_clients().await_return(berth, &self.processes),
             None => {
                 let processes = Arc::clone(&self.processes);
                 drop(runtime.spawn(async move { processes.end_all().await }));

@@ -20,7 +20,7 @@ use windlass_protocol::exec::{
     SignalParams, TerminateParams, TerminateResponse, WriteParams, WriteResponse, WriteStatus,
 };
 
-use super::errands::Errands;
+use super::background_jobs::Errands;
 use super::files::operation::{Operation, parse};
 use super::files::{self, Handles};
 use super::process::Process;

@@ -4,7 +4,7 @@ mod asking;
 mod calls;
 mod delivery;
 mod following;
-mod manners;
+mod reply_style;
 mod parked;
 mod resources;
 mod tasks;
@@ -27,7 +27,7 @@ use windlass_tools::Toolbox;
 
 use self::delivery::UnclaimedReplies;
 use self::following::Follower;
-use self::manners::ReplyStyle;
+use self::reply_style::ReplyStyle;
 use self::parked::ParkedCalls;
 use crate::panics::survived;
 

@@ -39,7 +39,7 @@ const OTHER_WAYS: &[&str] = &[
     "nothing",
 ];
 
-fn way(program: &Path, way: &str) -> Play {
+fn program_of(program: &Path, way: &str) -> Play {
     Play::new([program.as_os_str(), way.as_ref()])
 }
 
@@ -82,7 +82,7 @@ fn every_way_to_wait_for_a_terminal_is_seen() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     for name in WAYS.iter().chain(&["orphan", "new session"]) {
-        let mut stage = Stage::on_terminal(&way(&program, name));
+        let mut stage = Stage::on_terminal(&program_of(&program, name));
         stage.wait_for("ready");
         stays_waiting(&mut stage, name);
         stage.send(b"x\n");
@@ -137,7 +137,7 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     assert_eq!(doubt_of(&reader_of_go(&scratch), "spare thread", lines), Some(Doubt::ThreadTimer));
     check("main thread that gives up", lines, Some(Doubt::ThreadTimer));
     check("sleeping main thread", keys, Some(Doubt::ThreadTimer));
-    let mut stage = Stage::on_terminal(&way(&program, "sleeping main thread"));
+    let mut stage = Stage::on_terminal(&program_of(&program, "sleeping main thread"));
     stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
 }
 
@@ -150,7 +150,7 @@ fn threads_and_children_that_start_during_a_look_are_seen() {
     let program = reader(&scratch);
     for name in ["sleeping thread", "forked child that polls"] {
         for round in 0..ROUNDS {
-            let stage = Stage::on_terminal(&way(&program, name));
+            let stage = Stage::on_terminal(&program_of(&program, name));
             let deadline = hang_deadline();
             // Without a pause, so that looks fall between any two system calls of the program.
             loop {
@@ -224,7 +224,7 @@ fn a_clock_beside_a_reader_is_a_doubt_where_it_may_make_it_print() {
     }
     check("forked child with other output", lines, None);
     check("forked child that sleeps", keys, Some(Doubt::ProcessTimer));
-    let mut stage = Stage::on_terminal(&way(&program, "forked child that sleeps"));
+    let mut stage = Stage::on_terminal(&program_of(&program, "forked child that sleeps"));
     stage.wait_for("ready");
     let deadline = hang_deadline();
     // The looks are to fall into the time when both are there.
@@ -250,7 +250,7 @@ fn every_way_to_wait_for_a_pipe_is_seen() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     for name in WAYS.iter().chain(&["splice", "new session"]) {
-        let mut stage = Stage::on_pipes(&way(&program, name));
+        let mut stage = Stage::on_pipes(&program_of(&program, name));
         stage.wait_for("ready");
         stays_waiting(&mut stage, name);
         stage.send(b"x");
@@ -262,8 +262,8 @@ fn waiting_for_anything_else_is_busy() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     for name in OTHER_WAYS {
-        stays_busy(&mut Stage::on_terminal(&way(&program, name)), name);
-        stays_busy(&mut Stage::on_pipes(&way(&program, name)), name);
+        stays_busy(&mut Stage::on_terminal(&program_of(&program, name)), name);
+        stays_busy(&mut Stage::on_pipes(&program_of(&program, name)), name);
     }
 }
 
@@ -393,7 +393,7 @@ fn a_stopped_reader_does_not_wait_until_it_is_continued() {
     let program = reader(&scratch);
     let older: &[&str] = if cfg!(target_arch = "x86_64") { &["select", "poll"] } else { &[] };
     for name in ["read", "pselect6", "ppoll"].iter().chain(older).chain(TIMED_WAYS) {
-        let mut stage = Stage::on_terminal(&way(&program, name));
+        let mut stage = Stage::on_terminal(&program_of(&program, name));
         stage.wait_until_waiting();
         stage.process().signal(Signal::STOP).unwrap();
         let deadline = hang_deadline();
@@ -545,7 +545,7 @@ fn who_cannot_be_inspected_is_unknown() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     for mut stage in
-        [Stage::on_terminal(&way(&program, "undumpable")), Stage::on_pipes(&way(&program, "undumpable"))]
+        [Stage::on_terminal(&program_of(&program, "undumpable")), Stage::on_pipes(&program_of(&program, "undumpable"))]
     {
         stage.wait_for("ready");
         let unknown = InputState::Unknown { pid: stage.pid() };

@@ -232,7 +232,7 @@ impl Drop for Stage {
 fn start(play: &Play, stdio: Stdio<'_>) -> (Process, RuntimeTag, Mark) {
     static ADOPTION: OnceLock<tree::Adoption> = OnceLock::new();
     ADOPTION.get_or_init(tree::adopt_orphans);
-    let brand = RuntimeTag::forge();
+    let brand = RuntimeTag::generate();
     let mark = brand.mark(1, Fate::WithRuntime);
     let program = find(&play.words[0]);
     let directory = text(play.directory.as_os_str());

@@ -17,7 +17,7 @@ use crate::arguments::{BadArgument, Field, Kind, schema, without_nul};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
-use crate::held::{LiveSession, EndAnnounced};
+use crate::live_session::{LiveSession, EndAnnounced};
 use crate::login::Captured;
 use crate::report;
 use crate::shell::check_script;

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use windlass_engine::{CommandSpec, Io, Lifetime, StartError, Stdin, Streams, Terminal};
 
 use super::{ToolError, CallContext, Yield, shape};
-use crate::answer::ReplyBuilder;
+use crate::reply_builder::ReplyBuilder;
 use crate::arguments::{BadArgument, Field, Kind, is_number, schema};
 use crate::attend::Wait;
 use crate::call::{Dismissal, Reply};
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
-use crate::held::{LiveSession, Showing, ViewKind};
+use crate::live_session::{LiveSession, Showing, ViewKind};
 use crate::login::Captured;
 use crate::plain::without_shell;
 use crate::shell::{Shell, check_script};

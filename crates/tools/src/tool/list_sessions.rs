@@ -9,7 +9,7 @@ use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::schema;
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::LiveSession;
+use crate::live_session::LiveSession;
 use crate::report;
 use crate::toolbox::Toolbox;
 
@@ -52,7 +52,7 @@ pub(super) async fn call(visit: CallContext<'_>) -> Result<Reply, ToolError> {
         sessions.push(other.json());
     }
     notes.extend(visit.toolbox.blind_spots());
-    let unlisted = visit.toolbox.shelf().len();
+    let unlisted = visit.toolbox.archived_sessions().len();
     if unlisted > 0 {
         notes.push(format!(
             "{unlisted} older finished sessions are not listed; read_output reads them by number"

@@ -14,8 +14,8 @@ use super::{ToolError, CallContext, note_lines, shape};
 use crate::arguments::{Arguments, BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::{Number, Showing, ViewKind, screen_fitted};
-use crate::remembered::ReadableSession;
+use crate::live_session::{Number, Showing, ViewKind, screen_fitted};
+use crate::readable::ReadableSession;
 use crate::report;
 
 pub(crate) const TOOL: Tool = Tool {

@@ -10,7 +10,7 @@ use crate::arguments::{BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::delivery::Delivery;
-use crate::held::LiveSession;
+use crate::live_session::LiveSession;
 use crate::report;
 
 pub(crate) const TOOL: Tool = Tool {

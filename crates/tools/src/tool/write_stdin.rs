@@ -8,12 +8,12 @@ use windlass_engine::{InputError, Signal};
 use windlass_output::{CursorKeys, keys};
 
 use super::{ToolError, CallContext, Yield, exec_command};
-use crate::answer::{ReplyBuilder, InputReport};
+use crate::reply_builder::{ReplyBuilder, InputReport};
 use crate::arguments::{BadArgument, Field, Kind, SessionRef, schema};
 use crate::attend::Wait;
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::{LiveSession, Showing, ViewKind};
+use crate::live_session::{LiveSession, Showing, ViewKind};
 use crate::until::Conditions;
 
 pub(crate) const TOOL: Tool = Tool {

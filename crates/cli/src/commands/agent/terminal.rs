@@ -32,7 +32,7 @@ use self::lines::Line;
 pub(super) use self::lines::acts_on_others;
 use self::person::TerminalPrompter;
 use super::context::{self, Configured};
-use super::crew::{Outside, Workshop};
+use super::deps::{Outside, Workshop};
 use super::{EVENTS, Job, input, outcome};
 use crate::args::AgentOptions;
 use crate::commands::run::signals::{Signals, OutsideSignal};
@@ -134,7 +134,7 @@ impl TerminalContext<'_> {
     }
 
     fn say_how_to_go_on(self, root: &ThreadId, front: &mut TerminalIo) -> Result<()> {
-        let kept = super::crew::threads(&self.configured.loaded.settings, self.options, self.config);
+        let kept = super::deps::threads(&self.configured.loaded.settings, self.options, self.config);
         if kept.is_some() {
             let line = Line::of(lines::Paint::Dim, &format!("go on with: windlass agent resume {root}"));
             return front.say(&[Line::blank(), line]);

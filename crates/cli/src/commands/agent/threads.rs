@@ -6,7 +6,7 @@ use windlass_agent::{Beginning, HistoryEntry, ItemOrigin, Thread, ThreadId, Thre
 use windlass_model::Role;
 
 use super::context::{self, Configured};
-use super::crew::thread_files;
+use super::deps::thread_files;
 use super::task_words::one_task;
 use crate::args::{AgentResume, AgentThreads};
 use crate::config::Config;

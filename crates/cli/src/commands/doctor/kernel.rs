@@ -58,7 +58,7 @@ fn pidfd() -> Check {
 }
 
 fn marks() -> Check {
-    if RuntimeTag::forge().can_mark() {
+    if RuntimeTag::generate().can_mark() {
         return Check::ok("process marks", "everything a command starts can be found again");
     }
     Check::problem(
@@ -87,7 +87,7 @@ fn guardian() -> Check {
     const NAME: &str = "guardian";
     const LIMIT: Duration = Duration::from_secs(30);
     let advice = "without it, what commands started lives on when windlass is killed";
-    let started = match guardian::start(&program(RuntimeTag::forge().family()), None) {
+    let started = match guardian::start(&program(RuntimeTag::generate().family()), None) {
         Ok(guardian) => guardian.release(),
         Err(errno) => return Check::problem(NAME, format!("cannot be started: {}", errno.kind()), advice),
     };

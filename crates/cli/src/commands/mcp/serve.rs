@@ -11,7 +11,7 @@ use windlass_tools::{Sharing, Toolbox};
 
 use crate::args::McpServe;
 use crate::commands::guardian;
-use crate::commands::keeper::Detached;
+use crate::commands::shim::Detached;
 use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;

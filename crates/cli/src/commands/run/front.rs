@@ -13,7 +13,7 @@ use super::input;
 use super::plan::{Keyboard, Presentation};
 use super::signals::{Signals, OutsideSignal};
 use super::stream::{self, Goal, Streamed};
-use super::turn::RunEnd;
+use super::run_end::RunEnd;
 use crate::config;
 
 /// How long the last output may take to be written once we were told to end.

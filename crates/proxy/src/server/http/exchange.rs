@@ -11,7 +11,7 @@ use super::limits;
 use crate::decision::HowEnded;
 use crate::server::account::{Direction, Traffic};
 use crate::server::tunnel::{BUFFER, pump, write};
-use crate::server::visit::ClientConnection;
+use crate::server::client_connection::ClientConnection;
 use crate::wire::head::{BadHead, EndOfHead, HeadLimits};
 use crate::wire::refusal::ErrorReply;
 use crate::wire::request::{AnswerBody, Passed};

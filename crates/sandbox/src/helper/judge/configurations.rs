@@ -12,7 +12,7 @@ use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
 use crate::git_config::{self, Setting};
 use crate::git_settings;
-use crate::helper::deed::{Change, EmulatedSyscall, Opening, TEMPORARY, What};
+use crate::helper::emulated::{Change, EmulatedSyscall, Opening, TEMPORARY, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::ruling_at;

@@ -15,7 +15,7 @@ use super::resolutions::is_list_of_conflicts;
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Change, EmulatedSyscall, JudgedCopy, Made, Opening, What};
+use crate::helper::emulated::{Change, EmulatedSyscall, JudgedCopy, Made, Opening, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::{Ruling, ruling_at};

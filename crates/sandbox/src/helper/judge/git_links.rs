@@ -12,7 +12,7 @@ use super::git_dirs::{has, marks_git_dir};
 use super::repositories::is_repository_name;
 use super::{CallDecision, Judge};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{EmulatedSyscall, Made};
+use crate::helper::emulated::{EmulatedSyscall, Made};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::ruling_at;
 use crate::policy::Access;

@@ -7,7 +7,7 @@
 
 use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::EmulatedSyscall;
+use crate::helper::emulated::EmulatedSyscall;
 use rustix::fs::inotify::{self, CreateFlags};
 use rustix::io::Errno;
 use std::path::Path;

@@ -8,7 +8,7 @@
 use super::Judge;
 use super::git_links::{MOST_NAMES, WorkTrees, denial, first_special_in, is_probe, is_special};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{EmulatedSyscall, Made, Opening, What};
+use crate::helper::emulated::{EmulatedSyscall, Made, Opening, What};
 use crate::helper::place::{NamedEntry, Seen};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, openat2, statat, unlinkat,

@@ -5,7 +5,7 @@
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{EmulatedSyscall, Made, Opening, What};
+use crate::helper::emulated::{EmulatedSyscall, Made, Opening, What};
 use crate::helper::place::NamedEntry;
 use crate::obeyed_names::{ObeyedInside, ObeyedName};
 use crate::plan::{TEMPORARY, ruling_at};

@@ -13,7 +13,7 @@ use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
 use crate::git_config;
-use crate::helper::deed::{EmulatedSyscall, Made, Opening, What};
+use crate::helper::emulated::{EmulatedSyscall, Made, Opening, What};
 use crate::helper::place::NamedEntry;
 use crate::plan::ruling_at;
 use crate::policy::Access;

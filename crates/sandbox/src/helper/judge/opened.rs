@@ -5,7 +5,7 @@ use super::{CallDecision, Judge, Judged, WRITING};
 use crate::calls::PathArgument;
 use crate::denial::Operation;
 use crate::helper::caller::Caller;
-use crate::helper::deed::{EmulatedSyscall, Opening, What, wish};
+use crate::helper::emulated::{EmulatedSyscall, Opening, What, wish};
 use crate::helper::memory::Missing;
 use crate::helper::place::{End, NamedEntry, Located, Seen};
 use rustix::fs::{FileType, Mode, OFlags, makedev};

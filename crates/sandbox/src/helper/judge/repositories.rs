@@ -10,7 +10,7 @@ use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};
 use crate::disk::{made_at, was_there_before};
 use crate::git_index::Index;
-use crate::helper::deed::EmulatedSyscall;
+use crate::helper::emulated::EmulatedSyscall;
 use crate::helper::draft::JudgedContent;
 use crate::helper::place::{NamedEntry, Seen};
 use crate::protect::{self, CONFIGURATIONS, INNER, ORDERS, Repository};

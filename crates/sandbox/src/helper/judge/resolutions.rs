@@ -7,7 +7,7 @@
 use super::git_dirs::{Arrival, is_git_dir};
 use super::{CallDecision, Judge};
 use crate::denial::Denial;
-use crate::helper::deed::EmulatedSyscall;
+use crate::helper::emulated::EmulatedSyscall;
 use crate::helper::place::{NamedEntry, Seen};
 use rustix::io::Errno;
 use std::ffi::OsStr;

@@ -9,7 +9,7 @@
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge};
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Change, EmulatedSyscall, Made};
+use crate::helper::emulated::{Change, EmulatedSyscall, Made};
 use crate::helper::place::{NamedEntry, Seen};
 use rustix::fs::{RenameFlags, lgetxattr};
 use rustix::io::Errno;

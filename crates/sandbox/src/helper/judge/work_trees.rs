@@ -13,7 +13,7 @@ use super::repositories::is_repository_name;
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::deed::{Change, EmulatedSyscall, Made, Opening, What};
+use crate::helper::emulated::{Change, EmulatedSyscall, Made, Opening, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::protect::NamedFile;

@@ -19,7 +19,7 @@ use crate::mcp::handler::HandlerShared;
 use crate::mcp::handler::asking::{self, PendingQuestion, Go};
 use crate::mcp::handler::delivery::{self, Link};
 use crate::mcp::handler::extension;
-use crate::mcp::handler::manners::ReplyStyle;
+use crate::mcp::handler::reply_style::ReplyStyle;
 use crate::mcp::repair::Repaired;
 
 /// A call under way, and what it says before it is answered.

@@ -6,7 +6,7 @@ use super::super::command::{Command, help};
 use super::super::lines::{Line, Paint};
 use super::super::{Ended, TerminalContext, view};
 use super::Conversation;
-use crate::commands::agent::{crew, git, threads};
+use crate::commands::agent::{deps, git, threads};
 use crate::report;
 
 /// Lines of a difference that are shown.
@@ -95,7 +95,7 @@ impl Conversation<'_> {
 
     fn files(&self) -> Option<windlass_agent::Threads> {
         let stage = self.parts.stage;
-        crew::threads(&stage.configured.loaded.settings, stage.options, stage.config)
+        deps::threads(&stage.configured.loaded.settings, stage.options, stage.config)
     }
 
     fn resumable(&self, id: &str) -> Result<ThreadId, Line> {

@@ -10,11 +10,11 @@ use windlass_foreign::Servers;
 use windlass_script::CellSpawner;
 use windlass_tools::{HelperProgram, Policy, Toolbox};
 
-use crate::attendant::UserPrompter;
+use crate::user_prompter::UserPrompter;
 use crate::event::AgentEvent;
 use crate::history::HistoryEntry;
 use crate::record::Threads;
-use crate::speaker::ModelClient;
+use crate::model_client::ModelClient;
 
 /// What a team is made of. Everything in it is decided by whoever starts it.
 pub struct AgentDeps {

@@ -8,10 +8,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::attendant::ClientHandler;
-use crate::errand::{self, List};
+use crate::client_handler::ClientHandler;
+use crate::mcp_request::{self, List};
 use crate::fault::Fault;
-use crate::greeting::{self, Greeted};
+use crate::handshake::{self, Greeted};
 use crate::launch::{LaunchSpec, LaunchContext};
 use crate::link::{Link, Wire};
 use crate::pipe::Pipe;
@@ -110,14 +110,14 @@ impl ServerSupervisor {
         };
         let late = Fault::TimedOut(limit);
         // timer: one that hangs at its start must not keep everybody waiting.
-        let greeted = timeout_at(deadline, greeting::greet(link)).await.unwrap_or(Err(late.clone()));
+        let greeted = timeout_at(deadline, handshake::greet(link)).await.unwrap_or(Err(late.clone()));
         let greeted = greeted.map_err(explain("`initialize`"))?;
         let tools = timeout_at(deadline, self.list(link, &greeted)).await.unwrap_or(Err(late));
         Ok((greeted, tools.map_err(explain("`tools/list`"))?))
     }
 
     async fn list(&self, link: &Link, greeted: &Greeted) -> Result<Vec<Listed>, Fault> {
-        match errand::all(link, List::Tools).await {
+        match mcp_request::all(link, List::Tools).await {
             Ok(items) => Ok(tool::offered(items, &self.spec.tools, &self.attendant.notes)),
             // Some have tools and forget to say so; those that have none may say no.
             Err(Fault::Refused(_)) if !greeted.has_tools => Ok(Vec::new()),

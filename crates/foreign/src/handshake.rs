@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::era::{self, Era};
+use crate::protocol_revision::{self, Era};
 use crate::fault::Fault;
 use crate::link::{OutgoingRequest, Link};
 use crate::state::Greeting;
@@ -34,9 +34,9 @@ pub(crate) async fn greet(link: &Link) -> Result<Greeted, Fault> {
 async fn initialize(link: &Link) -> Result<Greeted, Fault> {
     let capabilities = link.attendant().capabilities();
     let params = object(json!({
-        "protocolVersion": era::GREETED,
+        "protocolVersion": protocol_revision::GREETED,
         "capabilities": capabilities,
-        "clientInfo": era::client(),
+        "clientInfo": protocol_revision::client(),
     }));
     let result = link.request("initialize", params).await?;
     let version = result.get("protocolVersion").and_then(Value::as_str);
@@ -50,15 +50,15 @@ async fn initialize(link: &Link) -> Result<Greeted, Fault> {
 }
 
 async fn discover(link: &Link) -> Result<Greeted, Fault> {
-    let era = Era::of(era::STATELESS, link.attendant().capabilities());
+    let era = Era::of(protocol_revision::STATELESS, link.attendant().capabilities());
     let asked = OutgoingRequest { method: "server/discover", params: &Map::new(), schema: None };
     let result = link.ask(Some(&era), asked).await?;
     let spoken = result.get("supportedVersions").and_then(Value::as_array);
-    if !spoken.is_some_and(|versions| versions.iter().any(|version| version == era::STATELESS)) {
+    if !spoken.is_some_and(|versions| versions.iter().any(|version| version == protocol_revision::STATELESS)) {
         return Err(Fault::Senseless("it speaks no revision of the protocol that we do".to_owned()));
     }
     link.agree(era);
-    Ok(read(&result, era::STATELESS))
+    Ok(read(&result, protocol_revision::STATELESS))
 }
 
 fn read(result: &Map<String, Value>, version: &str) -> Greeted {

@@ -2,7 +2,7 @@
 //! has not answered yet. A copy of the watcher does the waiting, answers and is gone. One whose caller has gone first is ended.
 
 use crate::helper::caller::Caller;
-use crate::helper::deed::{EmulatedSyscall, Opened, Patience};
+use crate::helper::emulated::{EmulatedSyscall, Opened, Patience};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::set_parent_process_death_signal;

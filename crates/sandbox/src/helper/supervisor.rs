@@ -10,13 +10,13 @@ mod waiting;
 use self::waiting::{Wait, Waiters};
 use super::at;
 use super::caller::Caller;
-use super::deed::{EmulatedSyscall, Opened, Patience};
+use super::emulated::{EmulatedSyscall, Opened, Patience};
 use super::draft::{Draft, MOST_DRAFTS};
 use super::judge::{CallDecision, FoldedRules, Judge, OwnTerminals, ReadIndexes};
 use super::socket_owners::{Namespaces, SocketOwners};
 use super::{Links, NamespaceScope};
 use crate::denial::{Denial, Operation};
-use crate::order::{self, Failure, Report, ConfineStep, HelperRequest};
+use crate::request::{self, Failure, Report, ConfineStep, HelperRequest};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
@@ -70,7 +70,7 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: S
     let sockets = SocketOwners::new(namespaces, shared, &confinement.authority);
     // A prepared helper waits for its command here, as long as it takes.
     let Ok(begin) = channel::receive(line, Waiting::Yes) else { exit(1) };
-    let Some(mark) = order::mark_from_bytes(&begin.bytes) else { exit(1) };
+    let Some(mark) = request::mark_from_bytes(&begin.bytes) else { exit(1) };
     match listener {
         Some(listener) => {
             let judge = Judge {

@@ -55,7 +55,7 @@ impl Workshop {
         let toolbox = Toolbox::new(engine.clone(), toolbox_options);
         let responses = client.provider().wire == WireKind::Responses;
         let manners = AgentConfig {
-            voice: voice(settings, model),
+            voice: model_params(settings, model),
             context: context::entries(configured, config, outside.attendant.is_some())?,
             output_schema: schema(options)?,
             sandbox,
@@ -67,7 +67,7 @@ impl Workshop {
             },
             free_text: responses,
             web_search: responses && settings.web_search != WebSearch::Disabled,
-            ..manners(configured, config)
+            ..agent_config(configured, config)
         };
         let crew = AgentDeps {
             speaker: Arc::new(client),
@@ -101,7 +101,7 @@ fn background(settings: &Settings, options: &AgentOptions) -> Background {
     options.wait_background.map_or(Background::End, |asked| Background::Wait(asked.unwrap_or(usual)))
 }
 
-fn voice(settings: &Settings, model: String) -> ModelParams {
+fn model_params(settings: &Settings, model: String) -> ModelParams {
     ModelParams {
         model,
         effort: settings.reasoning_effort.map(|effort| effort.word().to_owned()),
@@ -110,7 +110,7 @@ fn voice(settings: &Settings, model: String) -> ModelParams {
     }
 }
 
-fn manners(configured: &Configured, config: &Config) -> AgentConfig {
+fn agent_config(configured: &Configured, config: &Config) -> AgentConfig {
     let settings = &configured.loaded.settings;
     let window = settings.context_window;
     let tries = settings.provider().map_or(5, |provider| provider.stream_max_retries);

@@ -2,7 +2,7 @@
 //! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
 
 use crate::helper::caller::Caller;
-use crate::helper::deed::MadePair;
+use crate::helper::emulated::MadePair;
 use crate::helper::draft::Draft;
 use crate::helper::place::{NamedEntry, Seen};
 use rustix::fd::OwnedFd;

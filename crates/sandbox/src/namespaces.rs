@@ -5,7 +5,7 @@ use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
 use crate::disk::DirectoryMemory;
 use crate::machine::Machine;
-use crate::order::{Failure, NetworkKind, Report, ConfineStep, HelperRequest};
+use crate::request::{Failure, NetworkKind, Report, ConfineStep, HelperRequest};
 use crate::plan::{HIDDEN, Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use crate::remedies::Remedies;

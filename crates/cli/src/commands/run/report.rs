@@ -10,7 +10,7 @@ use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
 
 use super::plan::Presentation;
-use super::turn::RunEnd;
+use super::run_end::RunEnd;
 use crate::args::ViewKind;
 use crate::printing::print;
 use crate::report;

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
 
 use super::Client;
-use crate::complaint::{Complaint, shortened};
+use crate::provider_error::{Complaint, shortened};
 use crate::failure::{Failure, Remedy};
 
 /// The most of a refusal that is read; the reason stands at its beginning.

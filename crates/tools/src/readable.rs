@@ -5,8 +5,8 @@ use std::sync::Arc;
 use windlass_engine::{Journal, SessionRecord, screen_text, with_causes};
 
 use crate::arguments::SessionRef;
-use crate::held::{LiveSession, Number};
-use crate::keepers::loss;
+use crate::live_session::{LiveSession, Number};
+use crate::shims::loss;
 use crate::report;
 use crate::tool::ToolError;
 use crate::toolbox::Toolbox;

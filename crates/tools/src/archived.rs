@@ -10,7 +10,7 @@ use windlass_engine::{LoadRecord, Receipt, SessionId, SessionRecord, Store};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
-use crate::held::{LiveSession, Number, EndAnnounced};
+use crate::live_session::{LiveSession, Number, EndAnnounced};
 use crate::owner::Sharing;
 use crate::report;
 use crate::tool::{NOTHING_WRITTEN, ToolError, holds, note_lines};
@@ -82,7 +82,7 @@ impl Toolbox {
     /// whose own are secret. A record that cannot be read is not one that is not there.
     pub(crate) fn recorded(&self, asked: &SessionRef) -> Result<Option<(Number, SessionRecord)>, ToolError> {
         let Some(store) = self.options().store.as_ref() else { return Ok(None) };
-        if let Some((number, id)) = self.shelf().find(asked).or_else(|| self.kept().find(asked)) {
+        if let Some((number, id)) = self.archived_sessions().find(asked).or_else(|| self.kept().find(asked)) {
             return Ok(loaded(store, number, id)?.map(|record| (number, record)));
         }
         if self.options().numbering == Numbering::Secret && self.options().sharing == Sharing::Own {
@@ -133,7 +133,7 @@ impl Toolbox {
         // Of a record that cannot be read, `Toolbox::unknown` tells.
         let (number, record) = self.recorded(asked).ok().flatten()?;
         let receipt = record.receipt.clone()?;
-        let shelved = self.shelf().find(asked).is_some();
+        let shelved = self.archived_sessions().find(asked).is_some();
         Some(Ended { number, record, receipt, shelved })
     }
 

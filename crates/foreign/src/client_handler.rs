@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::elicit::{Elicitation, ElicitationAnswer, Elicitor};
 use crate::message::{REFUSED, RpcError};
 use crate::notes::Notes;
-use crate::patience::Open;
+use crate::deadlines::Open;
 
 /// Answers one server.
 pub(crate) struct ClientHandler {
