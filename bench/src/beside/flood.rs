@@ -151,7 +151,7 @@ fn flood(
     let mut contenders = vec![Contender { who: Who::Windlass, times, once }];
     let bare = || through_a_reader(script, log, |_| Ok(()));
     contenders.push(Contender { who: Who::Bare, times, once: Box::new(bare) });
-    let kept = || through_a_keeper(script, log);
+    let kept = || through_a_shim(script, log);
     contenders.push(Contender { who: Who::Kept, times, once: Box::new(kept) });
     if around.with_peers() {
         let mut codex = codex::connected(&mut codex::app_server(around)?)?;
@@ -191,7 +191,7 @@ fn through_windlass(server: &mut Client, script: &str, log: &Log) -> Result<(f64
 }
 
 /// What it takes just to have the bytes in a file, by whoever reads them.
-fn through_a_keeper(script: &str, log: &Log) -> Result<f64> {
+fn through_a_shim(script: &str, log: &Log) -> Result<f64> {
     let path = log.path.with_extension("kept");
     let mut file = File::create(&path)?;
     let took = through_a_reader(script, log, |bytes| file.write_all(bytes));

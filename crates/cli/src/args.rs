@@ -30,7 +30,7 @@ pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
 pub(crate) use self::limits::{LimitWords, ServerLimitWords};
 pub(crate) use self::listening::{AuthName, ListenWords, TlsWords};
 pub(crate) use self::mcp::{
-    InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
+    InheritName, ShimOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };
 pub(crate) use self::rules::{RulesArgs, RulesCheck, RulesCommand, RulesTest};
 pub(crate) use self::sandbox::{
@@ -97,7 +97,7 @@ pub(crate) enum Verb {
     Keep(Run),
     /// Keep a detached session of a tool server until it is over
     #[command(hide = true)]
-    Keeper(KeeperOrder),
+    Shim(ShimOrder),
     /// Serve a greeting on a free port of the loopback address
     #[command(hide = true)]
     DemoServer,

@@ -323,7 +323,7 @@ pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> PolicyContext
 
 /// The part of a state directory that confined commands do not see.
 fn doors(state: &Path) -> PathBuf {
-    state.join(windlass_server::keeper::DOORS)
+    state.join(windlass_server::shim::DOORS)
 }
 
 /// The plan for a command that runs in this directory.

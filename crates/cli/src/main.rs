@@ -84,7 +84,7 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Top(order) => on_runtime(commands::top::run(order, config)),
         Verb::Stop(order) => commands::stop::run(&order, &config),
         Verb::Keep(order) => on_runtime(commands::keep::run(order, config)),
-        Verb::Keeper(order) => on_runtime(commands::shim::run(order, config)),
+        Verb::Shim(order) => on_runtime(commands::shim::run(order, config)),
         Verb::Agent(order) => on_runtime(commands::agent::run(order, config)),
         Verb::Mcp(McpArgs { command: Some(instead), .. }) => commands::mcp::run(&instead, &config),
         Verb::Mcp(order) => on_runtime(commands::mcp::serve::run(order.serve, config)),

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, Denied};
 use crate::gate::Access;
-use crate::jsonrpc::door::Stream;
+use crate::jsonrpc::ws_upgrade::Stream;
 
 /// How many connections of clients that were let in there are before the next needs the place of another, or has to wait
 /// for one to end. Pending ones may still be let in, so there can be a few more.

@@ -38,7 +38,7 @@ use crate::listen::Listener;
 
 /// The place where processes run, as it was found when the server started.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ExecEnvironment {
     /// The server's own variables, from which processes may inherit.
     pub variables: Vec<(OsString, OsString)>,
     /// The user's shell.
@@ -63,7 +63,7 @@ pub struct ExecServer {
 
 struct Shared {
     engine: Engine,
-    place: Place,
+    place: ExecEnvironment,
     sessions: Arc<Sessions>,
 }
 
@@ -78,12 +78,12 @@ pub enum AfterLoss {
 
 impl ExecServer {
     /// A server whose processes run on this engine and find this place.
-    pub fn new(engine: Engine, place: Place) -> Self {
+    pub fn new(engine: Engine, place: ExecEnvironment) -> Self {
         Self::with_grace(engine, place, GRACE)
     }
 
     /// The same, with sessions that wait this long for a client that lost its connection.
-    pub fn with_grace(engine: Engine, place: Place, grace: Duration) -> Self {
+    pub fn with_grace(engine: Engine, place: ExecEnvironment, grace: Duration) -> Self {
         let sessions = Arc::new(Sessions::new(grace, place.state_directory.clone()));
         Self { shared: Arc::new(Shared { engine, place, sessions }) }
     }

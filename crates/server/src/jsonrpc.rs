@@ -4,10 +4,10 @@
 //! How bytes become messages is the transport's: lines on pipes, frames on a WebSocket.
 
 pub(crate) mod connection;
-pub(crate) mod door;
+pub(crate) mod ws_upgrade;
 pub mod listen;
 pub(crate) mod peer;
-pub(crate) mod place;
+pub(crate) mod socket_path;
 pub(crate) mod websocket;
 
 pub(crate) use self::connection::{MessageHandler, Inbox, Next, serve};

@@ -12,7 +12,7 @@ mod failure;
 pub mod fuzzing;
 pub mod gate;
 pub(crate) mod jsonrpc;
-pub mod keeper;
+pub mod shim;
 mod lines;
 pub mod mcp;
 mod outbox;

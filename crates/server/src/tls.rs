@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use windlass_tls::Verifier;
 
 use crate::jsonrpc::connection::Source;
-use crate::jsonrpc::door::{Stream, Unread};
+use crate::jsonrpc::ws_upgrade::{Stream, Unread};
 use crate::jsonrpc::peer::Sink;
 
 /// A server's certificate and its key, ready for use.

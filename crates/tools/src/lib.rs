@@ -42,7 +42,7 @@ pub use catalogue::{Hints, Profile, Tool};
 pub use delivery::{Delivery, Outcome};
 pub use environment::{EnvironmentPolicy, Inherit, SecretVariables, Variables};
 pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
-pub use shims::{KeeperFailure, Keepers, PassedOn, Pending, ShimStarted};
+pub use shims::{ShimFailure, Shims, PassedOn, Pending, ShimStarted};
 pub use others::OtherRuntimes;
 pub use owner::Sharing;
 pub use reach::{ConfinedReply, PathAccess, path_from_json, path_to_json};

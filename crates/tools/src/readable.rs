@@ -83,7 +83,7 @@ impl Toolbox {
     }
 }
 
-/// A session that has a record and no receipt, and that no keeper answers for.
+/// A session that has a record and no receipt, and that no shim answers for.
 fn unended(number: Number, record: &SessionRecord) -> ToolError {
     if let Some(state) = loss(record) {
         return ToolError(format!("session {number} is {state}; read_output reads what it printed"));

@@ -24,14 +24,14 @@ use crate::toolbox::{Numbering, Toolbox};
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Those who keep sessions that outlive this runtime.
-pub trait Keepers: Send + Sync {
-    /// Has a new keeper carry out a call that starts a session.
+pub trait Shims: Send + Sync {
+    /// Has a new shim carry out a call that starts a session.
     fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<ShimStarted, String>>;
 
-    /// Has the keeper of a session carry out a call. It answers, whatever becomes of the keeper.
+    /// Has the shim of a session carry out a call. It answers, whatever becomes of the shim.
     fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, PassedOn>;
 
-    /// Forgets a keeper that is dead. Until then its session is among those that are kept.
+    /// Forgets a shim that is dead. Until then its session is among those that are kept.
     fn forget(&self, session: u64);
 
     /// The sessions that are kept now, by the numbers their callers use.
@@ -42,31 +42,31 @@ pub trait Keepers: Send + Sync {
     fn kept(&self) -> Result<Vec<u64>, String>;
 }
 
-/// The outcome of a call that was passed on to the keeper of a session.
+/// The outcome of a call that was passed on to the shim of a session.
 #[derive(Clone, Debug)]
 pub enum PassedOn {
-    /// The keeper answered.
+    /// The shim answered.
     Answered(Reply),
     /// No process keeps this session.
     NotKept,
     /// The process that kept it is dead and did not leave in order: it was killed.
     Died,
     /// A process keeps it and did not carry the call out.
-    Failed(KeeperFailure),
+    Failed(ShimFailure),
 }
 
-/// A keeper that is there and cannot be talked to.
+/// A shim that is there and cannot be talked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeeperFailure {
-    /// The keeper's process, if the kernel tells.
+pub struct ShimFailure {
+    /// The shim's process, if the kernel tells.
     pub pid: Option<u32>,
-    /// The problem, as the end of a sentence that begins with the keeper.
+    /// The problem, as the end of a sentence that begins with the shim.
     pub problem: String,
     /// Advice for the caller.
     pub remedy: String,
 }
 
-impl KeeperFailure {
+impl ShimFailure {
     /// The session's state, as far as it is known.
     fn state(&self) -> String {
         format!("running, its runtime{} {}", self.process(), self.problem)
@@ -92,7 +92,7 @@ impl KeeperFailure {
     }
 }
 
-/// What a new keeper says.
+/// What a new shim says.
 #[derive(Clone, Debug)]
 pub struct ShimStarted {
     /// Its answer to the call.
@@ -117,10 +117,10 @@ struct Known {
 /// How often a caller hears that a call which somebody else carries out is still going on.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// How long a list waits for keepers, all of them together.
+/// How long a list waits for shims, all of them together.
 const LISTED_WITHIN: Duration = Duration::from_secs(5);
 
-impl KeeperFailure {
+impl ShimFailure {
     /// One that has not answered in time.
     pub fn late(within: Duration) -> Self {
         let problem = format!("does not answer within {}", report::seconds(within));
@@ -140,25 +140,25 @@ impl KeeperFailure {
 impl Toolbox {
     /// The answer to a call that is not for this runtime; `None` if it is.
     pub(crate) async fn elsewhere(&self, call: &Call) -> Option<Reply> {
-        let keepers = self.options().keepers.clone()?;
+        let shims = self.options().shims.clone()?;
         match call.tool.as_str() {
-            "exec_command" if is_detached(&call.arguments) => Some(self.detach(&*keepers, call).await),
+            "exec_command" if is_detached(&call.arguments) => Some(self.detach(&*shims, call).await),
             "write_stdin" | "read_output" | "stop_session" => {
                 let number = self.kept_number(&SessionRef::of(call)?)?;
                 let mut call = call.clone();
                 call.arguments.insert("session_id".into(), number.0.into());
-                match alive(&call, keepers.pass_on(number.0, &call)).await {
+                match alive(&call, shims.pass_on(number.0, &call)).await {
                     PassedOn::Answered(reply) => {
                         self.note_kept_exit(number, &reply, &call.delivery);
                         Some(reply)
                     }
                     PassedOn::NotKept => None,
                     PassedOn::Died => {
-                        self.forget_unless_lost(&*keepers, number);
+                        self.forget_unless_lost(&*shims, number);
                         None
                     }
                     PassedOn::Failed(failure) if call.tool == "read_output" => {
-                        // Its journal needs no keeper.
+                        // Its journal needs no shim.
                         self.remark_now(failure.sentence(number));
                         None
                     }
@@ -169,17 +169,17 @@ impl Toolbox {
         }
     }
 
-    async fn detach(&self, keepers: &dyn Keepers, call: &Call) -> Reply {
+    async fn detach(&self, shims: &dyn Shims, call: &Call) -> Reply {
         let mut call = call.clone();
-        // To its keeper it is an ordinary session: it ends with that runtime.
+        // To its shim it is an ordinary session: it ends with that runtime.
         call.arguments.insert("lifetime".into(), "runtime".into());
         call.owner = self.owner().map(str::to_owned);
         let name = call.arguments.get("name").and_then(Value::as_str).map(str::to_owned);
-        // Whether the name is free is for the new keeper to find out: it claims the name on disk.
-        let started = match alive(&call, keepers.start(&call)).await {
+        // Whether the name is free is for the new shim to find out: it claims the name on disk.
+        let started = match alive(&call, shims.start(&call)).await {
             Ok(started) => started,
             Err(reason) => {
-                return Reply::error(format!("no keeper for a detached session could be started: {reason}"));
+                return Reply::error(format!("no shim for a detached session could be started: {reason}"));
             }
         };
         if let Some(number) = started.reply.structured["session"].as_u64().map(Number) {
@@ -222,7 +222,7 @@ impl Toolbox {
         numbers.into_iter().filter_map(summary).collect()
     }
 
-    /// Sessions that this caller had kept by others and that are over, and so are their keepers.
+    /// Sessions that this caller had kept by others and that are over, and so are their shims.
     pub(crate) fn ended_kept(&self) -> Vec<Ended> {
         let reachable = self.reachable();
         let numbers: Vec<Number> = self.kept().lock().keys().copied().collect();
@@ -246,19 +246,19 @@ impl Toolbox {
     }
 
     /// A caller reaches what it started itself and, where numbers are those of the store, what it may see there. Where the
-    /// keepers cannot be listed it reaches none; [`Toolbox::blind_spots`] says so.
+    /// shims cannot be listed it reaches none; [`Toolbox::blind_spots`] says so.
     pub(crate) fn reachable(&self) -> Vec<Number> {
-        let Some(keepers) = &self.options().keepers else { return Vec::new() };
-        let mut kept: Vec<Number> = keepers.kept().unwrap_or_default().into_iter().map(Number).collect();
+        let Some(shims) = &self.options().shims else { return Vec::new() };
+        let mut kept: Vec<Number> = shims.kept().unwrap_or_default().into_iter().map(Number).collect();
         let started: BTreeSet<Number> = self.kept().lock().keys().copied().collect();
         kept.retain(|number| started.contains(number) || self.may_reach(*number));
         kept.sort();
         kept
     }
 
-    /// Reasons why this caller may not see all sessions, one sentence each: keepers that cannot be listed, unreadable records.
+    /// Reasons why this caller may not see all sessions, one sentence each: shims that cannot be listed, unreadable records.
     pub(crate) fn blind_spots(&self) -> Vec<String> {
-        let kept = self.options().keepers.as_ref().map(|keepers| keepers.kept());
+        let kept = self.options().shims.as_ref().map(|shims| shims.kept());
         let mut spots = match kept {
             Some(Ok(kept)) => kept.into_iter().filter_map(|number| self.unreadable_kept(number)).collect(),
             Some(Err(reason)) => {
@@ -312,18 +312,18 @@ impl Toolbox {
         }
     }
 
-    /// The entries of kept sessions for a list. All keepers are asked at once, and not for long: one that is stopped holds up
+    /// The entries of kept sessions for a list. All shims are asked at once, and not for long: one that is stopped holds up
     /// nothing.
     pub(crate) async fn kept_entries(&self, delivery: &Delivery) -> Vec<Reply> {
-        let Some(keepers) = self.options().keepers.clone() else { return Vec::new() };
+        let Some(shims) = self.options().shims.clone() else { return Vec::new() };
         let mut asked = JoinSet::new();
         for number in self.reachable() {
-            let keepers = Arc::clone(&keepers);
+            let shims = Arc::clone(&shims);
             asked.spawn(async move {
                 let call = Call::new("list_sessions", Map::new());
                 // timer: the list is for finding a session again, and must come.
-                let passed = tokio::time::timeout(LISTED_WITHIN, keepers.pass_on(number.0, &call)).await;
-                (number, passed.unwrap_or_else(|_| PassedOn::Failed(KeeperFailure::late(LISTED_WITHIN))))
+                let passed = tokio::time::timeout(LISTED_WITHIN, shims.pass_on(number.0, &call)).await;
+                (number, passed.unwrap_or_else(|_| PassedOn::Failed(ShimFailure::late(LISTED_WITHIN))))
             });
         }
         let mut answers = asked.join_all().await;
@@ -335,24 +335,24 @@ impl Toolbox {
             }
             PassedOn::NotKept => None,
             PassedOn::Died => {
-                self.forget_unless_lost(&*keepers, number).map(|record| lost_entry(number, &record))
+                self.forget_unless_lost(&*shims, number).map(|record| lost_entry(number, &record))
             }
-            PassedOn::Failed(failure) => Some(self.entry_without_keeper(number, failure)),
+            PassedOn::Failed(failure) => Some(self.entry_without_shim(number, failure)),
         };
         answers.into_iter().filter_map(entry).collect()
     }
 
-    /// The record of a session whose keeper was killed before it recorded the end. A dead keeper of any other is forgotten; that of
+    /// The record of a session whose shim was killed before it recorded the end. A dead shim of any other is forgotten; that of
     /// a lost one is what tells later callers of it, until its record is removed.
-    fn forget_unless_lost(&self, keepers: &dyn Keepers, number: Number) -> Option<SessionRecord> {
+    fn forget_unless_lost(&self, shims: &dyn Shims, number: Number) -> Option<SessionRecord> {
         let lost = self.kept_record(number).filter(|record| loss(record).is_some());
         if lost.is_none() {
-            keepers.forget(number.0);
+            shims.forget(number.0);
         }
         lost
     }
 
-    /// The state of a session whose keeper was killed before it recorded the end; `None` for any other.
+    /// The state of a session whose shim was killed before it recorded the end; `None` for any other.
     pub(crate) fn kept_loss(&self, number: Number) -> Option<String> {
         self.kept_record(number).as_ref().and_then(loss)
     }
@@ -363,8 +363,8 @@ impl Toolbox {
         self.options().store.as_ref().and_then(|store| store.load(id).ok())
     }
 
-    /// The list entry of a session whose keeper does not answer: from its record, if that can be read.
-    fn entry_without_keeper(&self, number: Number, mut failure: KeeperFailure) -> Reply {
+    /// The list entry of a session whose shim does not answer: from its record, if that can be read.
+    fn entry_without_shim(&self, number: Number, mut failure: ShimFailure) -> Reply {
         let record = self.kept_record(number);
         failure.pid = failure.pid.or_else(|| record.as_ref().map(|record| record.start.runtime.pid));
         let mut entry = json!({ "session": number.0, "runtime_pid": failure.pid, "unread_tokens": 0 });
@@ -386,7 +386,7 @@ impl Toolbox {
         Reply::new(text, json!({ "sessions": [entry] }))
     }
 
-    /// The end of a session that this caller started is announced from its record. Its keeper announces it, too, to whoever
+    /// The end of a session that this caller started is announced from its record. Its shim announces it, too, to whoever
     /// asks first, and that would be once too often.
     fn without_own_announcement(&self, number: Number, mut reply: Reply) -> Reply {
         if self.kept().lock().contains_key(&number) {
@@ -399,10 +399,10 @@ impl Toolbox {
 
     /// Waits for one kept session, as `wait_sessions` would.
     pub(crate) async fn wait_kept(&self, number: Number, call: &Call) -> PassedOn {
-        let Some(keepers) = self.options().keepers.clone() else { return PassedOn::NotKept };
+        let Some(shims) = self.options().shims.clone() else { return PassedOn::NotKept };
         let mut call = call.clone();
         call.arguments.insert("session_ids".into(), json!([number.0]));
-        let mut passed = keepers.pass_on(number.0, &call).await;
+        let mut passed = shims.pass_on(number.0, &call).await;
         if let PassedOn::Answered(reply) = &mut passed {
             call.delivery.adopt(std::mem::take(&mut reply.delivery));
         }

@@ -24,7 +24,7 @@ use crate::delivery::Delivery;
 use crate::archived::ArchivedSessions;
 use crate::environment::{EnvironmentPolicy, Variables};
 use crate::live_session::{LiveSession, Number};
-use crate::shims::{Keepers, DetachedSessions};
+use crate::shims::{Shims, DetachedSessions};
 use crate::login::{Captured, Login, LoginEnvironments};
 use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
@@ -57,7 +57,7 @@ pub struct ToolboxOptions {
     /// Where earlier sessions are remembered. Without it, only the caller's own are.
     pub store: Option<Store>,
     /// Who keeps sessions that outlive this runtime. Without them there are none.
-    pub keepers: Option<Arc<dyn Keepers>>,
+    pub shims: Option<Arc<dyn Shims>>,
     /// What commands may touch. Their workspace is the directory above.
     pub sandbox: Policy,
     /// Places at which the runtime waits for calls: no confined command sees them.
@@ -66,7 +66,7 @@ pub struct ToolboxOptions {
     pub rules: Option<Arc<Rules>>,
     /// Which of the sessions that others started its caller may see.
     pub sharing: Sharing,
-    /// What is known of the runtimes that run them. Without it, only what is over or has a keeper is shown.
+    /// What is known of the runtimes that run them. Without it, only what is over or has a shim is shown.
     pub others: Option<Arc<dyn OtherRuntimes>>,
 }
 
@@ -84,7 +84,7 @@ impl ToolboxOptions {
             classic_characters: 12_000,
             numbering: Numbering::Plain,
             store: None,
-            keepers: None,
+            shims: None,
             sandbox: Policy::FullAccess,
             doors: Vec::new(),
             rules: None,
@@ -203,7 +203,7 @@ impl Toolbox {
             Some(ticket) => ticket.in_turn(self.carry_out(call)).await?,
             None => self.carry_out(call).await?,
         };
-        // A keeper's reply has a delivery of its own.
+        // A shim's reply has a delivery of its own.
         delivery.adopt(std::mem::replace(&mut reply.delivery, delivery.clone()));
         Ok(reply)
     }

@@ -109,9 +109,9 @@ pub(crate) enum InheritName {
     None,
 }
 
-/// What a keeper is told.
+/// What a shim is told.
 #[derive(Debug, Args)]
-pub(crate) struct KeeperOrder {
+pub(crate) struct ShimOrder {
     /// Where commands run that do not say where
     #[arg(long)]
     pub(crate) directory: PathBuf,

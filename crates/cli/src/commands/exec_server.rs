@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use windlass_engine::{Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
-use windlass_server::exec::{ExecServer, Place};
+use windlass_server::exec::{ExecServer, ExecEnvironment};
 use windlass_server::listen::Listen;
 
 use crate::args::ExecServe;

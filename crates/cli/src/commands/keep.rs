@@ -1,8 +1,8 @@
-//! Detached sessions, without a daemon: each has a *keeper*, this same program in the background, which runs an engine
+//! Detached sessions, without a daemon: each has a *shim*, this same program in the background, which runs an engine
 //! with that one session until it is over.
 //!
-//! `windlass run --detach` starts the keeper with the words that were typed, under the hidden verb `keep`, and waits for
-//! its report: one line once the session runs, or the usual explanation and exit code. A keeper that was started inside
+//! `windlass run --detach` starts the shim with the words that were typed, under the hidden verb `keep`, and waits for
+//! its report: one line once the session runs, or the usual explanation and exit code. A shim that was started inside
 //! another windlass session bears that session's mark like everything there, and ends with it.
 
 use std::ffi::{CString, OsStr, OsString};
@@ -29,30 +29,30 @@ use crate::report;
 use crate::sessions::State;
 
 const VERB: &str = "keep";
-const NAME: &str = "windlass-keeper";
+const NAME: &str = "windlass-shim";
 
-/// What a keeper reports once its session runs, before the number.
+/// What a shim reports once its session runs, before the number.
 const STARTED: &str = "started ";
 
-/// How long a keeper may take to start its session: much more than it needs on a machine that is overloaded.
+/// How long a shim may take to start its session: much more than it needs on a machine that is overloaded.
 const REPORTED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Starts a keeper, and says what it reports.
+/// Starts a shim, and says what it reports.
 pub(crate) fn start(order: &Run, config: &Config) -> Result<Exit> {
-    let mut keeper = background::start(&program(config)).context("cannot start the keeper")?;
-    let report = match keeper.report(REPORTED_WITHIN) {
+    let mut shim = background::start(&program(config)).context("cannot start the shim")?;
+    let report = match shim.report(REPORTED_WITHIN) {
         Err(error) if error.kind() == ErrorKind::TimedOut => {
-            let (pid, limit) = (keeper.pid(), report::duration(REPORTED_WITHIN));
+            let (pid, limit) = (shim.pid(), report::duration(REPORTED_WITHIN));
             bail!(
-                "the keeper (process {pid}) has not reported within {limit}: it may be stopped, or wait for a disk; `windlass ps` \
-                 lists the session once it runs, and `kill {pid}` ends the keeper"
+                "the shim (process {pid}) has not reported within {limit}: it may be stopped, or wait for a disk; `windlass ps` \
+                 lists the session once it runs, and `kill {pid}` ends the shim"
             );
         }
-        read => read.context("cannot read the keeper's report")?,
+        read => read.context("cannot read the shim's report")?,
     };
     match started(&report) {
         Some(id) => tell_started(id, order),
-        None => pass_on_failure(keeper, &report),
+        None => pass_on_failure(shim, &report),
     }
 }
 
@@ -94,17 +94,17 @@ fn tell_started(id: SessionId, order: &Run) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// A keeper that fails explains itself as `run` would, and exits as it would.
-fn pass_on_failure(keeper: Background, report: &[u8]) -> Result<Exit> {
+/// A shim that fails explains itself as `run` would, and exits as it would.
+fn pass_on_failure(shim: Background, report: &[u8]) -> Result<Exit> {
     write_all(rustix::stdio::stderr(), report)?;
-    match keeper.ended().context("cannot tell what became of the keeper")?.how {
+    match shim.ended().context("cannot tell what became of the shim")?.how {
         How::Exited(code) if code != 0 => Ok(Exit::of_command(code)),
-        How::Exited(_) | How::Unknown => bail!("the keeper ended without a report"),
-        How::Signalled(signal) => bail!("{signal} ended the keeper before it could report"),
+        How::Exited(_) | How::Unknown => bail!("the shim ended without a report"),
+        How::Signalled(signal) => bail!("{signal} ended the shim before it could report"),
     }
 }
 
-/// The keeper's whole life.
+/// The shim's whole life.
 pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let sandbox = order.sandbox.clone();
     let mut spec = plan::detached(order, &config)?;
@@ -133,7 +133,7 @@ fn unremembered(error: &Error) -> Error {
     Unremembered(format!("{error:#}")).into()
 }
 
-/// The request to end. What a terminal sends is caught and not listened to: a keeper has none, but anybody may signal.
+/// The request to end. What a terminal sends is caught and not listened to: a shim has none, but anybody may signal.
 pub(crate) fn catch_signals() -> Result<Arrivals> {
     let catch = |kind| signal(kind).context("cannot catch signals");
     for kind in [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()] {

@@ -1,4 +1,4 @@
-//! Detached sessions of tools: each has a keeper, this same program in the background with a toolbox of its own, to which
+//! Detached sessions of tools: each has a shim, this same program in the background with a toolbox of its own, to which
 //! whoever serves tools passes calls on. It stays until nothing of the session is left and its end has been told.
 
 use std::ffi::{CString, OsStr, OsString};
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use windlass_engine::{Engine, KillDelays, SessionId, Store};
-use windlass_server::keeper::{ShimSocket, Meeting};
+use windlass_server::shim::{ShimSocket, Meeting};
 use windlass_sys::background::{self, BackgroundProgram};
-use windlass_tools::{Call, Keepers, Numbering, PassedOn, Pending, ShimStarted, Toolbox, ToolboxOptions};
+use windlass_tools::{Call, Shims, Numbering, PassedOn, Pending, ShimStarted, Toolbox, ToolboxOptions};
 
-use crate::args::{KeeperOrder, ToolWords};
+use crate::args::{ShimOrder, ToolWords};
 use crate::commands::keep::{catch_signals, over};
 use crate::commands::run::{clean_up, engine};
 use crate::config::{Config, ITSELF};
@@ -21,16 +21,16 @@ use crate::printing::print;
 use crate::remedies::Interface;
 use crate::toolbox;
 
-const VERB: &str = "keeper";
-const NAME: &str = "windlass-keeper";
-/// What a keeper reports once it can be called, before the name of its door.
+const VERB: &str = "shim";
+const NAME: &str = "windlass-shim";
+/// What a shim reports once it can be called, before the name of its door.
 const READY: &str = "ready ";
-/// How long a keeper may take to be ready, beside what its call takes.
+/// How long a shim may take to be ready, beside what its call takes.
 const READY_WITHIN: Duration = Duration::from_secs(30);
-/// How long a keeper waits for its first call.
+/// How long a shim waits for its first call.
 const FIRST_CALL: Duration = Duration::from_secs(30);
 
-/// Keepers in a state directory.
+/// Shims in a state directory.
 pub(crate) struct Detached {
     meeting: Meeting,
     environment: Vec<(OsString, OsString)>,
@@ -38,7 +38,7 @@ pub(crate) struct Detached {
 }
 
 impl Detached {
-    /// Keepers of a store, which are told how tools are set up here, and which files commands are kept from.
+    /// Shims of a store, which are told how tools are set up here, and which files commands are kept from.
     pub(crate) fn new(
         store: &Store,
         options: &ToolboxOptions,
@@ -56,7 +56,7 @@ impl Detached {
         Self { meeting: Meeting::below(store.root()), environment: options.environment.clone(), arguments }
     }
 
-    /// Starts a keeper and has it start its session. It is this same program, so no version is asked for.
+    /// Starts a shim and has it start its session. It is this same program, so no version is asked for.
     async fn begin(&self, call: &Call) -> Result<ShimStarted> {
         let door = self.open().await?;
         let answered = self.meeting.ask(&door, call).await?;
@@ -94,10 +94,10 @@ fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }
 
-impl Keepers for Detached {
+impl Shims for Detached {
     fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<ShimStarted, String>> {
         Box::pin(async move {
-            // timer: a keeper that is stopped before it answers would be waited for without end.
+            // timer: a shim that is stopped before it answers would be waited for without end.
             let limit = call.ceiling + READY_WITHIN;
             match tokio::time::timeout(limit, self.begin(call)).await {
                 Ok(begun) => begun.map_err(|error| format!("{error:#}")),
@@ -120,14 +120,14 @@ impl Keepers for Detached {
     }
 }
 
-/// The keeper's whole life.
-pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
+/// The shim's whole life.
+pub(crate) async fn run(order: ShimOrder, config: Config) -> Result<Exit> {
     let store = config.writing_store()?;
     drop(clean_up(Some(&store)));
     let mut told_to_end = catch_signals()?;
     let meeting = Meeting::below(store.root());
     let name = format!("new-{}.sock", std::process::id());
-    let mut door = meeting.open(&name).context("cannot open the keeper's door")?;
+    let mut door = meeting.open(&name).context("cannot open the shim's door")?;
     let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
     let named = NamedFiles { obeyed: order.obeyed_file, secrets: order.secret_file };
@@ -152,11 +152,11 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
 
 /// The first call starts the session; later ones are about it.
 async fn keep(door: &mut ShimSocket, engine: &Engine, toolbox: &Toolbox) -> Result<()> {
-    // timer: whoever wanted a keeper may have died before it could say for what.
+    // timer: whoever wanted a shim may have died before it could say for what.
     let mut starter = tokio::time::timeout(FIRST_CALL, door.knock()).await.context("nobody called")??;
     let call = starter.call().await?;
     if call.tool != "exec_command" {
-        bail!("a keeper's first call starts its session");
+        bail!("a shim's first call starts its session");
     }
     if let Some(owner) = &call.owner {
         toolbox.set_owner(owner);

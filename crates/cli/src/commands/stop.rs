@@ -1,7 +1,7 @@
 //! `windlass stop`: ends sessions of another windlass, and nothing else of it.
 //!
 //! The processes are found by the session's mark, whether or not the windlass that runs it is alive. A server is not signalled: it
-//! goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the receipt. The keeper of a
+//! goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the receipt. The shim of a
 //! detached session has no other, and gets TERM afterwards.
 //! A windlass that is stopped (SIGSTOP) is not waited for. It is not continued either: it may be a server, whose other sessions
 //! would go on as well, and the user who stopped it did not ask for that. The request stays, so that its receipt is right later.

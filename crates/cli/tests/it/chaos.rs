@@ -314,7 +314,7 @@ fn succeed(command: &mut Command) {
 /// Those that may run sessions.
 fn runtimes() -> Vec<(u32, Vec<String>)> {
     let is_runtime = |words: &[String]| {
-        matches!(words.get(1).map(String::as_str), Some("run" | "keep" | "keeper" | "mcp" | "app-server"))
+        matches!(words.get(1).map(String::as_str), Some("run" | "keep" | "shim" | "mcp" | "app-server"))
     };
     windlass_processes().into_iter().filter(|(_, words)| is_runtime(words)).collect()
 }

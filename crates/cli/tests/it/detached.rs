@@ -20,10 +20,10 @@ use windlass_testkit::{HANG, survivors};
 
 use crate::rig::{Doomed, Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
 
-/// A detached session whose keeper does not outlive the test.
+/// A detached session whose shim does not outlive the test.
 struct Kept {
     id: String,
-    keeper: Doomed,
+    shim: Doomed,
 }
 
 impl Kept {
@@ -34,8 +34,8 @@ impl Kept {
     }
 
     fn find(home: &Home, session: &Value) -> Self {
-        let keeper = Doomed::hold(&listed(home, session)["runtime_pid"]);
-        Self { id: session.to_string(), keeper }
+        let shim = Doomed::hold(&listed(home, session)["runtime_pid"]);
+        Self { id: session.to_string(), shim }
     }
 
     fn follow(&self, home: &Home) -> Running {
@@ -132,18 +132,18 @@ fn a_detached_session_outlives_its_starter_and_its_starters_terminal() {
 }
 
 #[test]
-fn a_keeper_is_deaf_to_what_terminals_send() {
+fn a_shim_is_deaf_to_what_terminals_send() {
     let home = Home::new("detach-deaf");
     let go = fifo(&home, "go");
     let kept = Kept::start(&home, &[&format!("echo up; read line < {}; echo $line", go.display())]);
     let mut follow = kept.follow(&home);
     follow.printed("up");
     for signal in [Signal::HUP, Signal::INT, Signal::QUIT] {
-        kept.keeper.process().signal(signal).unwrap();
+        kept.shim.process().signal(signal).unwrap();
     }
     std::fs::write(&go, "went on\n").unwrap();
     follow.printed("went on");
-    wait_for(kept.keeper.process());
+    wait_for(kept.shim.process());
     assert_eq!(kept.state(&home), "exited");
 }
 
@@ -156,7 +156,7 @@ fn a_detached_session_waits_for_no_reader() {
     let script = format!("read line < {}; exec '{puppet}' flood 5 20000000 65536", go.display());
     let kept = Kept::start(&home, &[&script]);
     std::fs::write(&go, "go\n").unwrap();
-    wait_for(kept.keeper.process());
+    wait_for(kept.shim.process());
     let listed = listed(&home, &json!(1001));
     assert_eq!((&listed["state"], &listed["output_bytes"]), (&json!("exited"), &json!(20_000_000)));
 }
@@ -174,7 +174,7 @@ fn a_detached_session_may_have_a_terminal() {
 #[test]
 fn a_timeout_ends_a_detached_session() {
     let home = Home::new("detach-timeout");
-    // It may be over before anybody could look for its keeper.
+    // It may be over before anybody could look for its shim.
     assert_eq!(home.seen(&["run", "--detach", "--timeout", "200ms", "sleep 1000"]).code, 0);
     home.seen(&["log", "--follow", "1001"]);
     assert_eq!(listed(&home, &json!(1001))["state"], "timeout");
@@ -192,7 +192,7 @@ fn stop_ends_the_tree(name: &str, deaf: &str) {
     assert!(seen.stdout.contains("processes: ") && seen.stdout.contains(&token), "{seen:?}");
     let listed = listed(&home, &json!(1001));
     assert_eq!((&listed["state"], &listed["cause"]), (&json!("stopped"), &json!("stopped")));
-    assert!(!kept.keeper.process().is_alive());
+    assert!(!kept.shim.process().is_alive());
 }
 
 #[test]
@@ -277,23 +277,23 @@ fn a_session_that_nobody_could_read_later_is_not_detached() {
 fn a_session_whose_starter_died_before_it_was_told_is_ended_again() {
     let home = Home::new("detach-untold");
     let token = survivors::token("detach-untold");
-    // The keeper itself, on a pipe that nobody reads any more.
+    // The shim itself, on a pipe that nobody reads any more.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut keeper = home.windlass(&["keep", "--detach", "--", WINDLASS, "demo-stray", &token]);
-    assert!(!keeper.stdout(writer).status().unwrap().success());
+    let mut shim = home.windlass(&["keep", "--detach", "--", WINDLASS, "demo-stray", &token]);
+    assert!(!shim.stdout(writer).status().unwrap().success());
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
     assert_eq!(listed(&home, &json!(1001))["state"], "stopped");
 }
 
 #[test]
-fn a_killed_keeper_leaves_nothing_behind_and_its_session_is_lost() {
+fn a_killed_shim_leaves_nothing_behind_and_its_session_is_lost() {
     let home = Home::new("detach-kill");
     let token = survivors::token("detach-kill");
     let kept = Kept::start(&home, &[&escapees(&token, "HUP")]);
     let mut follow = kept.follow(&home);
     let held = hold_escapees(&mut follow, &token);
-    kept.keeper.end();
+    kept.shim.end();
     nothing_survives(&held, &token);
     assert_eq!(kept.state(&home), "lost");
     assert_eq!(follow.exit_code(), Some(0));
@@ -303,16 +303,16 @@ fn a_killed_keeper_leaves_nothing_behind_and_its_session_is_lost() {
 }
 
 #[test]
-fn a_keeper_stays_for_what_its_command_left_running_and_goes_when_that_does() {
+fn a_shim_stays_for_what_its_command_left_running_and_goes_when_that_does() {
     let home = Home::new("detach-left");
     let (go, up) = (fifo(&home, "go"), fifo(&home, "up"));
     let script = left_behind(&go, &up);
     let kept = Kept::start(&home, &[&script]);
     std::fs::write(&up, "go\n").unwrap();
     kept.exits(&home);
-    assert!(kept.keeper.process().is_alive());
+    assert!(kept.shim.process().is_alive());
     std::fs::write(&go, "go\n").unwrap();
-    wait_for(kept.keeper.process());
+    wait_for(kept.shim.process());
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn what_a_command_left_running_is_still_read_and_followed() {
     std::fs::write(&go, "went on\n").unwrap();
     follow.printed("went on");
     assert_eq!(follow.exit_code(), Some(0));
-    wait_for(kept.keeper.process());
+    wait_for(kept.shim.process());
     assert_eq!(home.seen(&["log", "1001"]).stdout, "left\nwent on\n");
 }
 

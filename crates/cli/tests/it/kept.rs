@@ -28,7 +28,7 @@ fn leave(mut served: Served) {
     assert_eq!(served.exit_code(), Some(0));
 }
 
-/// The doors of keepers.
+/// The doors of shims.
 fn doors(home: &Home) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(home.path().join("keepers"));
     entries.map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default()
@@ -46,7 +46,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// A keeper takes its door along, and that is the last thing it does but one.
+/// A shim takes its door along, and that is the last thing it does but one.
 fn nobody_is_kept(home: &Home) {
     let deadline = hang_deadline();
     while !doors(home).is_empty() {
@@ -108,7 +108,7 @@ fn a_server_that_is_killed_leaves_its_detached_sessions_and_nothing_else() {
 
     let mut second = served(&home);
     let said = call(&mut second, "write_stdin", &json!({ "session_id": session, "chars": "x\n" }));
-    // A server that is killed between its reply and the acknowledgement to the keeper leaves it open whether the client has
+    // A server that is killed between its reply and the acknowledgement to the shim leaves it open whether the client has
     // the reply. Its bytes are shown again then, and the reply says so.
     let is_repeated = said["structuredContent"]["notes"].to_string().contains("bytes 0..4 are shown again");
     let expected = if is_repeated { "up\nx\ngot x\n" } else { "x\ngot x\n" };
@@ -142,7 +142,7 @@ fn the_end_of_a_detached_session_is_announced_once() {
     loop {
         let notes = call(&mut server, "list_sessions", &json!({}));
         let text = notes["content"][0]["text"].as_str().unwrap().to_owned();
-        // Its keeper and its server both know; only one of them may say so.
+        // Its shim and its server both know; only one of them may say so.
         let announced = text.matches(&format!("Note: session {session} exited with code 3")).count();
         assert!(announced <= 1, "{text}");
         if announced == 1 {
@@ -159,7 +159,7 @@ fn the_end_of_a_detached_session_is_announced_once() {
 }
 
 #[test]
-fn a_detached_session_is_answered_for_when_its_keeper_is_gone() {
+fn a_detached_session_is_answered_for_when_its_shim_is_gone() {
     let home = Home::new("kept-over");
     let _ends = Ends(&home);
     let mut server = served(&home);
@@ -186,7 +186,7 @@ fn a_detached_session_is_answered_for_when_its_keeper_is_gone() {
 }
 
 #[test]
-fn a_detached_session_has_resources_and_its_keeper_leaves_when_it_was_stopped() {
+fn a_detached_session_has_resources_and_its_shim_leaves_when_it_was_stopped() {
     let home = Home::new("kept-resources");
     let _ends = Ends(&home);
     let mut server = served(&home);
@@ -208,7 +208,7 @@ fn a_detached_session_has_resources_and_its_keeper_leaves_when_it_was_stopped() 
 }
 
 #[test]
-fn a_detached_command_that_cannot_start_leaves_no_keeper() {
+fn a_detached_command_that_cannot_start_leaves_no_shim() {
     let home = Home::new("kept-refused");
     let _ends = Ends(&home);
     let mut server = served(&home);
@@ -239,7 +239,7 @@ fn the_list_of_sessions_shows_the_script_and_what_was_kept_from_it() {
 }
 
 #[test]
-fn no_keeper_is_left_unless_a_session_is_detached() {
+fn no_shim_is_left_unless_a_session_is_detached() {
     let home = Home::new("kept-none");
     let _ends = Ends(&home);
     let mut server = served(&home);
@@ -249,14 +249,14 @@ fn no_keeper_is_left_unless_a_session_is_detached() {
 }
 
 /// The process that keeps a session.
-fn keeper(home: &Home, session: &Value) -> Process {
+fn shim(home: &Home, session: &Value) -> Process {
     let all = home.json(&["ps", "--all", "--json"]);
     let entry = all.as_array().unwrap().iter().find(|entry| entry["session"] == *session).unwrap().clone();
     let pid = entry["runtime_pid"].as_u64().unwrap();
     Process::open(Pid::new(u32::try_from(pid).unwrap())).unwrap()
 }
 
-/// Whatever becomes of a test, its keeper goes on.
+/// Whatever becomes of a test, its shim goes on.
 struct Stopped(Process);
 
 impl Stopped {
@@ -277,7 +277,7 @@ fn text(answer: &Value) -> String {
 }
 
 #[test]
-fn a_session_whose_keeper_is_stopped_is_running_and_says_how_to_go_on() {
+fn a_session_whose_shim_is_stopped_is_running_and_says_how_to_go_on() {
     let home = Home::new("kept-stopped");
     let _ends = Ends(&home);
     let mut server = served(&home);
@@ -285,7 +285,7 @@ fn a_session_whose_keeper_is_stopped_is_running_and_says_how_to_go_on() {
         call(&mut server, "exec_command", &detached("stuck"))["structuredContent"]["session_id"].clone();
     let well =
         call(&mut server, "exec_command", &detached("well"))["structuredContent"]["session_id"].clone();
-    let stopped = Stopped::new(keeper(&home, &stuck));
+    let stopped = Stopped::new(shim(&home, &stuck));
     let pid = stopped.0.pid();
 
     let listed = call(&mut server, "list_sessions", &json!({}));
@@ -317,13 +317,13 @@ fn a_session_whose_keeper_is_stopped_is_running_and_says_how_to_go_on() {
 
 /// It was left out of the list, and an unknown session.
 #[test]
-fn a_detached_session_whose_keeper_was_killed_is_listed_as_lost_with_the_reason() {
+fn a_detached_session_whose_shim_was_killed_is_listed_as_lost_with_the_reason() {
     let home = Home::new("kept-lost");
     let _ends = Ends(&home);
     let mut first = served(&home);
     let session =
         call(&mut first, "exec_command", &detached("pet"))["structuredContent"]["session_id"].clone();
-    let kept = keeper(&home, &session);
+    let kept = shim(&home, &session);
     kept.signal(Signal::KILL).unwrap();
     wait_until_gone(std::slice::from_ref(&kept), HANG);
     let check = |server: &mut Served| {
@@ -335,7 +335,7 @@ fn a_detached_session_whose_keeper_was_killed_is_listed_as_lost_with_the_reason(
         assert!(entry["state"].as_str().unwrap().contains(&reason), "{listed}");
         assert!(text(&listed).contains(&reason), "{listed}");
     };
-    // One list finds the keeper dead, and the next ones must not forget that.
+    // One list finds the shim dead, and the next ones must not forget that.
     check(&mut first);
     check(&mut first);
     let refused = call(&mut first, "write_stdin", &json!({ "session_id": session, "chars": "x\n" }));
@@ -352,9 +352,9 @@ fn a_detached_session_whose_keeper_was_killed_is_listed_as_lost_with_the_reason(
 
 /// Answers every caller at this door with a line; without one it accepts and says nothing.
 fn impostor(home: &Home, session: u64, answer: Option<Value>) {
-    let keepers = home.path().join("keepers");
-    std::fs::create_dir_all(&keepers).unwrap();
-    let door = keepers.join(format!("{session}.sock"));
+    let shims = home.path().join("keepers");
+    std::fs::create_dir_all(&shims).unwrap();
+    let door = shims.join(format!("{session}.sock"));
     let listener = std::os::unix::net::UnixListener::bind(door).unwrap();
     std::thread::spawn(move || {
         let mut silent = Vec::new();
@@ -372,7 +372,7 @@ fn impostor(home: &Home, session: u64, answer: Option<Value>) {
     });
 }
 
-/// A session of a person's that seems to have a keeper: it has a runtime of its own, which knows nothing of the door. It ends
+/// A session of a person's that seems to have a shim: it has a runtime of its own, which knows nothing of the door. It ends
 /// with the test.
 struct Impostor<'a>(&'a Home);
 
@@ -395,7 +395,7 @@ impl Drop for Impostor<'_> {
 }
 
 #[test]
-fn a_keeper_that_never_answers_holds_up_no_call() {
+fn a_shim_that_never_answers_holds_up_no_call() {
     let home = Home::new("kept-silent");
     let (_ends, mut server, session) = Impostor::start(&home, None);
     let listed = call(&mut server, "list_sessions", &json!({}));
@@ -408,7 +408,7 @@ fn a_keeper_that_never_answers_holds_up_no_call() {
 }
 
 #[test]
-fn a_keeper_of_a_later_version_is_named_with_what_to_do() {
+fn a_shim_of_a_later_version_is_named_with_what_to_do() {
     let home = Home::new("kept-later");
     let greeting = json!({ "protocol": 9, "oldest_protocol": 8, "version": "9.1.0" });
     let answer = json!({ "text": "", "structured": greeting, "is_error": false, "id": null });
@@ -421,7 +421,7 @@ fn a_keeper_of_a_later_version_is_named_with_what_to_do() {
 }
 
 #[test]
-fn a_keeper_that_speaks_something_else_is_not_an_unknown_session() {
+fn a_shim_that_speaks_something_else_is_not_an_unknown_session() {
     let home = Home::new("kept-garbled");
     let (_ends, mut server, session) = Impostor::start(&home, Some(json!(["what?"])));
     let refused = call(&mut server, "write_stdin", &json!({ "session_id": session, "chars": "x" }));
@@ -431,7 +431,7 @@ fn a_keeper_that_speaks_something_else_is_not_an_unknown_session() {
 
 /// One from before there were versions does not know the greeting, and is talked to all the same.
 #[test]
-fn a_keeper_of_the_first_version_is_talked_to() {
+fn a_shim_of_the_first_version_is_talked_to() {
     let home = Home::new("kept-first");
     let answer = json!({ "text": "as ever", "structured": { "error": "x" }, "is_error": true, "id": null });
     let (_ends, mut server, session) = Impostor::start(&home, Some(answer));
@@ -441,7 +441,7 @@ fn a_keeper_of_the_first_version_is_talked_to() {
 }
 
 #[test]
-fn keepers_that_cannot_be_listed_are_not_no_keepers() {
+fn shims_that_cannot_be_listed_are_not_no_shims() {
     let home = Home::new("kept-unlisted");
     // No user can list this directory, not even root: it is a link to itself.
     std::os::unix::fs::symlink("keepers", home.path().join("keepers")).unwrap();

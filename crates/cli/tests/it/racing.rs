@@ -27,9 +27,9 @@ fn one_of_twenty_starts(lifetime: &str) {
         .map(|number| (format!("call-{number}"), json!({ "name": "exec_command", "arguments": arguments })))
         .collect();
     let answers = server.ask_together("tools/call", &calls);
-    // Before anything is asserted, so that no keeper outlives the test.
+    // Before anything is asserted, so that no shim outlives the test.
     let live = live(&home);
-    let _keepers: Vec<Doomed> = match lifetime {
+    let _shims: Vec<Doomed> = match lifetime {
         "detached" => live.iter().map(|listed| Doomed::hold(&listed["runtime_pid"])).collect(),
         _ => Vec::new(),
     };
@@ -60,7 +60,7 @@ fn of_fifty_detached_runs_that_want_one_name_at_once_one_starts() {
     let ended = started.into_iter().map(|child| child.wait_with_output().expect("it ends"));
     let (first, others): (Vec<_>, Vec<_>) = ended.partition(|output| output.status.success());
     let live = live(&home);
-    let _keepers: Vec<Doomed> = live.iter().map(|listed| Doomed::hold(&listed["runtime_pid"])).collect();
+    let _shims: Vec<Doomed> = live.iter().map(|listed| Doomed::hold(&listed["runtime_pid"])).collect();
     assert_eq!((first.len(), live.len()), (1, 1), "{live:?} {others:?}");
     for output in others {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -20,22 +20,22 @@ fn seen(home: &Home, words: &[&str]) -> Seen {
     Seen::of(&mut windlass(home, words))
 }
 
-/// Starts a detached session: its record, and its keeper, which does not outlive the test.
+/// Starts a detached session: its record, and its shim, which does not outlive the test.
 fn detach(home: &Home) -> (Value, Doomed) {
     let told = seen(home, &["run", "--detach", "--json", "--", "sleep", "1000"]).json();
     let listed = seen(home, &["ps", "--json"]).json();
     let found = listed.as_array().unwrap().iter().find(|listed| listed["session"] == told["session"]);
     let record = found.unwrap_or_else(|| panic!("{told} is not in {listed}")).clone();
-    let keeper = Doomed::hold(&record["runtime_pid"]);
-    (record, keeper)
+    let shim = Doomed::hold(&record["runtime_pid"]);
+    (record, shim)
 }
 
 #[test]
 fn a_deleted_state_directory_gives_no_number_of_a_running_session_again() {
     let home = Home::new("deleted-state");
-    let (first, _first_keeper) = detach(&home);
+    let (first, _first_shim) = detach(&home);
     fs::remove_dir_all(home.path().join("state")).unwrap();
-    let (second, _second_keeper) = detach(&home);
+    let (second, _second_shim) = detach(&home);
     assert_eq!(first["session"], 1001);
     assert!(second["session"].as_u64() > first["session"].as_u64(), "{first} and {second}");
     let missing = seen(&home, &["stop", "1001"]);
@@ -49,7 +49,7 @@ fn set_mode(home: &Home, name: &str, mode: u32) {
 #[test]
 fn a_record_that_may_not_be_read_is_named_with_a_remedy_by_every_verb() {
     let home = Home::new("closed-record");
-    let (_, _keeper) = detach(&home);
+    let (_, _shim) = detach(&home);
     set_mode(&home, "1001.rec", 0o0);
     let record = home.path().join("state/1001.rec").display().to_string();
     for verb in ["stop", "log"] {
@@ -94,7 +94,7 @@ fn a_directory_in_the_place_of_a_record_is_to_be_moved_away() {
 #[test]
 fn pruning_leaves_a_running_session_whose_record_may_not_be_read() {
     let home = Home::new("closed-and-pruned");
-    let (_, _keeper) = detach(&home);
+    let (_, _shim) = detach(&home);
     assert_eq!(seen(&home, &["run", "--", "echo", "over"]).code, 0);
     let state = home.path().join("state");
     let over = fs::read_to_string(state.join("1002.rec")).unwrap();

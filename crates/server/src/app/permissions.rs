@@ -49,7 +49,7 @@ impl Permissions {
             temporary: path("TMPDIR"),
             home: path("HOME"),
             kept: vec![options.state_directory.clone()],
-            doors: vec![options.state_directory.join(crate::keeper::DOORS)],
+            doors: vec![options.state_directory.join(crate::shim::DOORS)],
             ..PolicyContext::default()
         };
         engine.confine(&self.policy, &surroundings).map_err(|error| error.to_string())

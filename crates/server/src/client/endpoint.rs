@@ -15,7 +15,7 @@ use super::error::ClientError;
 use super::handshake::{self, UpgradeRequest};
 use crate::jsonrpc::connection::{Inbox, Source};
 use crate::jsonrpc::peer::{Framing, Peer, Sink, Stamping};
-use crate::jsonrpc::place;
+use crate::jsonrpc::socket_path;
 use crate::jsonrpc::websocket::Sender;
 use crate::tls;
 
@@ -121,7 +121,7 @@ impl Endpoint {
         match self {
             Self::Program(command) => start(command).map_err(unreachable),
             Self::Unix(path) => {
-                let stream = place::connect(path).await.map_err(unreachable)?;
+                let stream = socket_path::connect(path).await.map_err(unreachable)?;
                 let asked = UpgradeRequest { endpoint: self, host: "localhost", path: "/", token };
                 handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
             }

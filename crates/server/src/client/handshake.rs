@@ -20,7 +20,7 @@ use super::endpoint::Endpoint;
 use super::error::ClientError;
 use crate::gate::Token;
 use crate::jsonrpc::connection::Source;
-use crate::jsonrpc::door::Stream;
+use crate::jsonrpc::ws_upgrade::Stream;
 use crate::jsonrpc::peer::Sink;
 use crate::jsonrpc::websocket::accept_key;
 

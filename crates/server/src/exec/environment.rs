@@ -10,7 +10,7 @@ use windlass_protocol::exec::{
 
 use windlass_tools::{BadVariablePattern, VariablePatterns, looks_secret};
 
-use super::Place;
+use super::ExecEnvironment;
 
 /// What inheriting the core of the server's variables brings.
 const CORE: [&str; 12] = [
@@ -19,7 +19,7 @@ const CORE: [&str; 12] = [
 ];
 
 /// What clients are told about the place.
-pub(super) fn info(place: &Place) -> EnvironmentInfo {
+pub(super) fn info(place: &ExecEnvironment) -> EnvironmentInfo {
     EnvironmentInfo {
         shell: shell(&place.shell),
         cwd: PathUri::of(&place.directory),
@@ -45,7 +45,7 @@ fn shell(program: &Path) -> ShellInfo {
 
 /// The variables of a process. Without a policy it has its own and no others.
 pub(super) fn variables(
-    place: &Place,
+    place: &ExecEnvironment,
     policy: Option<&ExecEnvPolicy>,
     own: &BTreeMap<String, String>,
 ) -> Result<Vec<(OsString, OsString)>, BadVariablePattern> {
@@ -57,7 +57,7 @@ pub(super) fn variables(
 }
 
 fn inherited(
-    place: &Place,
+    place: &ExecEnvironment,
     policy: &ExecEnvPolicy,
 ) -> Result<BTreeMap<OsString, OsString>, BadVariablePattern> {
     let exclude = VariablePatterns::parse(&policy.exclude)?;
@@ -91,9 +91,9 @@ mod tests {
 
     use super::*;
 
-    fn place() -> Place {
+    fn place() -> ExecEnvironment {
         let variables = [("HOME", "/h"), ("API_TOKEN", "t"), ("FOO", "bar"), ("LANG", "C")];
-        Place {
+        ExecEnvironment {
             variables: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             shell: "/bin/bash".into(),
             home: None,

@@ -11,7 +11,7 @@ use windlass_protocol::exec::{
     PermissionEntry, PermissionPath, Permissions, SandboxContext, SpecialPath,
 };
 
-use super::{Place, Shared};
+use super::{ExecEnvironment, Shared};
 
 /// What a process is kept from; `None`: from nothing.
 pub(super) fn plan(server: &Shared, params: &ExecParams) -> Result<Option<Arc<Plan>>, Refusal> {
@@ -54,13 +54,13 @@ const WRITABLE_ROOT: &str = "what may be changed is listed here, and these permi
 const PARTLY_READABLE: &str = "here everything can be read that is not denied, and these permissions do not let the root \
                                be read: add an entry that does, and deny what must not be read";
 
-fn surroundings(directory: &Path, place: &Place) -> PolicyContext {
+fn surroundings(directory: &Path, place: &ExecEnvironment) -> PolicyContext {
     PolicyContext {
         workspace: directory.to_owned(),
         temporary: None,
         home: place.home.clone(),
         kept: vec![place.state_directory.clone()],
-        doors: vec![place.state_directory.join(crate::keeper::DOORS)],
+        doors: vec![place.state_directory.join(crate::shim::DOORS)],
         ..PolicyContext::default()
     }
 }
@@ -93,7 +93,7 @@ fn network_of(context: &SandboxContext) -> Network {
     }
 }
 
-fn confined(context: &SandboxContext, directory: &Path, place: &Place) -> Result<Confined, String> {
+fn confined(context: &SandboxContext, directory: &Path, place: &ExecEnvironment) -> Result<Confined, String> {
     let Permissions::Managed { file_system: ManagedFileSystem::Restricted { entries }, .. } =
         &context.permissions
     else {
@@ -117,7 +117,7 @@ fn confined(context: &SandboxContext, directory: &Path, place: &Place) -> Result
 struct Roots<'a> {
     context: &'a SandboxContext,
     directory: &'a Path,
-    place: &'a Place,
+    place: &'a ExecEnvironment,
 }
 
 impl Roots<'_> {

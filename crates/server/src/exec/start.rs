@@ -11,7 +11,7 @@ use super::environment;
 use super::permissions;
 use super::process::Process;
 use super::sessions::ExecSession;
-use super::{Place, Shared};
+use super::{ExecEnvironment, Shared};
 use crate::failure;
 
 /// How far a process may print ahead of a client that does not take what it is told; then it waits, so that nothing is
@@ -50,7 +50,7 @@ fn check(params: &ExecParams) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn command(place: &Place, params: ExecParams) -> Result<(String, CommandSpec), Refusal> {
+fn command(place: &ExecEnvironment, params: ExecParams) -> Result<(String, CommandSpec), Refusal> {
     let environment = environment::variables(place, params.env_policy.as_ref(), &params.env)
         .map_err(|bad| Refusal::new(INVALID_PARAMS, format!("envPolicy: {bad}")))?;
     let io = match (params.tty, params.pipe_stdin) {

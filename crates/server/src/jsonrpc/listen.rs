@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use windlass_engine::Announcement;
 
 use super::connection::{MessageHandler, Inbox, MESSAGE_LIMIT, Next, Source, serve};
-use super::door::WsUpgrade;
+use super::ws_upgrade::WsUpgrade;
 use super::peer::{Framing, Peer, Sink, Stamping};
-use super::place::{Place, PlaceError};
+use super::socket_path::{SocketPath, SocketPathError};
 use super::websocket::Sender;
 use crate::caller::{Caller, TurnedAway};
 use crate::connections::{Entrance, PeerKey, Slot, accept_until};
@@ -106,7 +106,7 @@ pub enum BindError {
     },
     /// There can be no socket at the path.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    SocketPath(#[from] SocketPathError),
     /// Our own input or output is closed or cannot be used.
     #[error("cannot use standard input and output: {0}")]
     Stdio(io::Error),
@@ -121,7 +121,7 @@ pub struct Listener {
 enum At {
     Stdio(Pipe, Pipe),
     Address(TcpListener),
-    Place(Place),
+    SocketPath(SocketPath),
     Nowhere,
 }
 
@@ -149,7 +149,7 @@ impl Listener {
             Listen::Stdio => {
                 At::Stdio(Pipe::input().map_err(BindError::Stdio)?, Pipe::output().map_err(BindError::Stdio)?)
             }
-            Listen::Unix(path) => At::Place(Place::take(path).await?),
+            Listen::Unix(path) => At::SocketPath(SocketPath::take(path).await?),
             Listen::SecureWebSocket(_) if tls.is_none() => return Err(BindError::NoCertificate),
             &(Listen::WebSocket(address) | Listen::SecureWebSocket(address)) => {
                 may_bind(address, &gate.access, reach)?;
@@ -166,7 +166,7 @@ impl Listener {
         };
         let port = match &at {
             At::Address(listener) => listener.local_addr().ok().map(|address| address.port()),
-            At::Stdio(..) | At::Place(_) | At::Nowhere => None,
+            At::Stdio(..) | At::SocketPath(_) | At::Nowhere => None,
         };
         let announced = port.and_then(|port| Announcement::of(port).ok());
         let turned_away = TurnedAway::new(report);
@@ -181,7 +181,7 @@ impl Listener {
                 let scheme = if self.door.tls.is_some() { "wss" } else { "ws" };
                 listener.local_addr().ok().map(|address| format!("{scheme}://{address}"))
             }
-            At::Place(place) => Some(format!("unix://{}", place.path().display())),
+            At::SocketPath(place) => Some(format!("unix://{}", place.path().display())),
         }
     }
 
@@ -198,7 +198,7 @@ impl Listener {
             At::Nowhere => stop.await,
             At::Stdio(input, output) => serve_stdio((input, output), &dialects, stop).await,
             At::Address(listener) => serve_sockets(listener, (self.door, dialects), stop).await,
-            At::Place(place) => serve_sockets(place, (self.door, dialects), stop).await,
+            At::SocketPath(place) => serve_sockets(place, (self.door, dialects), stop).await,
         }
     }
 }
@@ -254,7 +254,7 @@ pub(crate) async fn serve_streams<D: MessageHandler>(
     serve(dialect, Inbox::lines(source), peer, stop).await;
 }
 
-impl Entrance for Place {
+impl Entrance for SocketPath {
     type Stream = UnixStream;
 
     async fn next(&self) -> io::Result<UnixStream> {

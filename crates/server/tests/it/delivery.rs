@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use windlass_server::keeper::Meeting;
+use windlass_server::shim::Meeting;
 use windlass_tools::{Call, Reply};
 
 use crate::bench::{Bench, exec};
@@ -115,12 +115,12 @@ async fn the_reply_of_a_task_is_delivered_when_its_client_fetches_it() {
 
 /// The runtime that asked may lose the reply on its own way to its client.
 #[tokio::test]
-async fn a_keeper_hears_whether_its_reply_was_delivered() {
-    let bench = Bench::new("keeper-delivery");
+async fn a_shim_hears_whether_its_reply_was_delivered() {
+    let bench = Bench::new("shim-delivery");
     let meeting = Meeting::below(&bench.sign("state"));
     let door = meeting.open("door").expect("a socket");
     let toolbox = bench.toolbox.clone();
-    let keeper = tokio::spawn(async move {
+    let shim = tokio::spawn(async move {
         while let Ok(caller) = door.knock().await {
             // A caller that went away needs no answer.
             let _ = caller.serve(&toolbox).await;
@@ -131,7 +131,7 @@ async fn a_keeper_hears_whether_its_reply_was_delivered() {
         let call = Call::new(tool, arguments);
         tokio::time::timeout(HANG, meeting.ask("door", &call))
             .await
-            .expect("the keeper answers")
+            .expect("the shim answers")
             .expect("and is there")
             .reply
     };
@@ -148,7 +148,7 @@ async fn a_keeper_hears_whether_its_reply_was_delivered() {
     let again = ask("write_stdin", poll).await;
     assert_eq!(output(&again), "", "{}", again.text);
     drop(again);
-    keeper.abort();
+    shim.abort();
     bench.end().await;
 }
 

@@ -61,7 +61,7 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     Ok(reply((&visit, in_time), met.as_ref(), &results, &notes))
 }
 
-/// A session that is waited for: one of ours, or one that a keeper looks after.
+/// A session that is waited for: one of ours, or one that a shim looks after.
 enum Waited {
     Ours(Arc<LiveSession>),
     Kept(Number),
@@ -199,7 +199,7 @@ fn ended_outcome(ended: &Ended) -> Outcome {
     Outcome { line: format!("{number}: {state}, 0 unread tokens\n"), json }
 }
 
-/// A keeper that was killed has recorded the end before that, or its session is lost.
+/// A shim that was killed has recorded the end before that, or its session is lost.
 fn died_outcome(toolbox: &Toolbox, number: Number) -> Option<Outcome> {
     if let Some(ended) = toolbox.ended(&SessionRef::Number(number.0)) {
         return Some(ended_outcome(&ended));
@@ -209,13 +209,13 @@ fn died_outcome(toolbox: &Toolbox, number: Number) -> Option<Outcome> {
     Some(Outcome { line: format!("{number}: {state}\n"), json })
 }
 
-/// A keeper that is asked to wait for no time at all says how things are.
+/// A shim that is asked to wait for no time at all says how things are.
 async fn kept_outcome(visit: &CallContext<'_>, number: Number) -> Option<Outcome> {
     let mut now = visit.call.clone();
     now.arguments.insert("timeout_ms".into(), 0.into());
     let reply = match visit.toolbox.wait_kept(number, &now).await {
         PassedOn::Answered(reply) => reply,
-        // It ended meanwhile, and its keeper with it.
+        // It ended meanwhile, and its shim with it.
         PassedOn::NotKept => {
             return visit.toolbox.ended(&SessionRef::Number(number.0)).as_ref().map(ended_outcome);
         }

@@ -70,7 +70,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     options.sharing = if order.share { Sharing::All } else { Sharing::Own };
     if let Some(store) = &store {
         options.others = order.share.then(|| OtherWindlasses::sharing(store.clone()));
-        options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools, &named)));
+        options.shims = Some(Arc::new(Detached::new(store, &options, &order.tools, &named)));
     }
     let guard = Guard::Program(guardian::program);
     let layers = order.tools.sandbox.sandbox_layers;

@@ -48,11 +48,11 @@ pub(super) fn await_receipt(
     }
 }
 
-/// Waits for a windlass that was started for one session alone; a server goes on. The keeper of a detached session stays for a
+/// Waits for a windlass that was started for one session alone; a server goes on. The shim of a detached session stays for a
 /// while to tell its callers of the end, and is asked not to: the state directory tells them.
 pub(super) fn await_end(runtime: &Process) {
     match verb_of(runtime).as_deref() {
-        Some(b"keeper") => {
+        Some(b"shim") => {
             let _ = runtime.signal(Signal::TERM);
         }
         Some(b"run" | b"keep") => {}

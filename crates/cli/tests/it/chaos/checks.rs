@@ -40,7 +40,7 @@ pub(super) fn check(round: &Round, servers: Vec<Option<Server>>) {
     }
     stop_everything(round);
     drop(servers);
-    end_keepers();
+    end_shims();
     eventually(round, "every process has ended", nothing_is_left);
 }
 
@@ -109,7 +109,7 @@ fn states_are_true(round: &Round) -> Result<(), String> {
 fn has_runtime(line: &str) -> bool {
     let runtimes: Vec<u32> = runtimes().into_iter().map(|(pid, _)| pid).collect();
     let mut pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).map(Pid::new);
-    // The keeper of a session has the session's words in its own command line, and is a runtime itself.
+    // The shim of a session has the session's words in its own command line, and is a runtime itself.
     while let Some(process) = pid {
         if runtimes.contains(&process.get()) {
             return true;
@@ -204,11 +204,11 @@ fn stop_everything(round: &Round) {
     }
 }
 
-/// A keeper whose session is over waits until a client has heard of that, and `stop` does not find a session whose record was
+/// A shim whose session is over waits until a client has heard of that, and `stop` does not find a session whose record was
 /// removed.
-fn end_keepers() {
-    let is_keeper = |words: &[String]| matches!(words.get(1).map(String::as_str), Some("keeper" | "keep"));
-    for (pid, _) in windlass_processes().iter().filter(|(_, words)| is_keeper(words)) {
+fn end_shims() {
+    let is_shim = |words: &[String]| matches!(words.get(1).map(String::as_str), Some("shim" | "keep"));
+    for (pid, _) in windlass_processes().iter().filter(|(_, words)| is_shim(words)) {
         send(*pid, Signal::TERM);
     }
 }

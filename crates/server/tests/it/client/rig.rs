@@ -89,7 +89,7 @@ impl Place {
 pub(super) struct Road {
     pub(super) endpoint: Endpoint,
     cuts: tokio::sync::mpsc::Sender<()>,
-    keeper: JoinHandle<()>,
+    shim: JoinHandle<()>,
 }
 
 impl Road {
@@ -99,7 +99,7 @@ impl Road {
         let endpoint = format!("ws://{address}").parse().expect("an endpoint");
         let (cuts, mut cut) = tokio::sync::mpsc::channel(1);
         let socket = place.socket();
-        let keeper = tokio::spawn(async move {
+        let shim = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             loop {
                 tokio::select! {
@@ -115,7 +115,7 @@ impl Road {
                 }
             }
         });
-        Self { endpoint, cuts, keeper }
+        Self { endpoint, cuts, shim }
     }
 
     /// Breaks every connection there is.
@@ -126,7 +126,7 @@ impl Road {
 
 impl Drop for Road {
     fn drop(&mut self) {
-        self.keeper.abort();
+        self.shim.abort();
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use windlass_engine::sandbox::HelperProgram;
 use windlass_engine::{Engine, EngineOptions, KillDelays, Session};
-use windlass_server::exec::{AfterLoss, ExecServer, Place};
+use windlass_server::exec::{AfterLoss, ExecServer, ExecEnvironment};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
 /// How much the pipes between client and server hold.
@@ -36,7 +36,7 @@ impl Bench {
         let engine = Engine::new(options).expect("an engine can be made");
         let (scratch, state) = (Scratch::new(name), Scratch::new(&format!("{name}-state")));
         let variables = [("PATH", "/usr/bin:/bin"), ("FOO", "bar"), ("API_TOKEN", "hush")];
-        let place = Place {
+        let place = ExecEnvironment {
             variables: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             shell: "/bin/bash".into(),
             home: Some("/nobody/home".into()),

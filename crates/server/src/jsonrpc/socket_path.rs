@@ -21,7 +21,7 @@ const TRIES: usize = 200;
 
 /// There can be no socket at a path.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum SocketPathError {
     /// Something that is no socket is there.
     #[error("{} is there already and is no socket; name another path", path.display())]
     NotASocket {
@@ -46,24 +46,24 @@ pub enum PlaceError {
 
 /// A socket at a path.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct SocketPath {
     listener: UnixListener,
     path: PathBuf,
     /// Which file is ours: somebody may have put another in its place.
     identity: (u64, u64),
 }
 
-impl Place {
+impl SocketPath {
     /// Takes a path. What a server that died left there is replaced.
-    pub(crate) async fn take(path: &Path) -> Result<Self, PlaceError> {
-        let refused = |error| PlaceError::Refused { path: path.to_owned(), error };
+    pub(crate) async fn take(path: &Path) -> Result<Self, SocketPathError> {
+        let refused = |error| SocketPathError::Refused { path: path.to_owned(), error };
         let path = std::path::absolute(path).map_err(refused)?;
         // Nobody else may take what we find dead for dead too, and away when it is ours and alive.
         let _turn = turn(&path).await.map_err(refused)?;
         clear(&path).await?;
         let listener = bind(&path).map_err(|error| match error.kind() {
             // Somebody else came first.
-            io::ErrorKind::AddrInUse => PlaceError::Taken { path: path.clone() },
+            io::ErrorKind::AddrInUse => SocketPathError::Taken { path: path.clone() },
             _ => refused(error),
         })?;
         let identity = identity(&path).map_err(refused)?;
@@ -79,7 +79,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPath {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
             let _ = std::fs::remove_file(&self.path);
@@ -109,18 +109,18 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 }
 
 /// Takes away what a server that died left at a path.
-async fn clear(path: &Path) -> Result<(), PlaceError> {
-    let refused = |error| PlaceError::Refused { path: path.to_owned(), error };
+async fn clear(path: &Path) -> Result<(), SocketPathError> {
+    let refused = |error| SocketPathError::Refused { path: path.to_owned(), error };
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(refused(error)),
         Ok(there) if !there.file_type().is_socket() => {
-            return Err(PlaceError::NotASocket { path: path.to_owned() });
+            return Err(SocketPathError::NotASocket { path: path.to_owned() });
         }
         Ok(_) => {}
     }
     match connect(path).await {
-        Ok(_) => Err(PlaceError::Taken { path: path.to_owned() }),
+        Ok(_) => Err(SocketPathError::Taken { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             std::fs::remove_file(path).map_err(refused)
         }
@@ -172,7 +172,7 @@ mod tests {
         let directory = scratch.path().join("d".repeat(120));
         std::fs::create_dir(&directory).expect("a directory");
         let path = directory.join("s");
-        let place = Place::take(&path).await.expect("a place");
+        let place = SocketPath::take(&path).await.expect("a place");
         let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let (_client, accepted) = tokio::join!(connect(&path), place.accept());
@@ -187,13 +187,13 @@ mod tests {
         let stale = scratch.path().join("stale");
         drop(std::os::unix::net::UnixListener::bind(&stale).expect("a socket"));
         assert!(stale.exists());
-        let alive = Place::take(&stale).await.expect("nobody listens there");
-        assert!(matches!(Place::take(&stale).await, Err(PlaceError::Taken { path }) if path == stale));
+        let alive = SocketPath::take(&stale).await.expect("nobody listens there");
+        assert!(matches!(SocketPath::take(&stale).await, Err(SocketPathError::Taken { path }) if path == stale));
         let file = scratch.path().join("file");
         std::fs::write(&file, "precious").expect("a file");
-        assert!(matches!(Place::take(&file).await, Err(PlaceError::NotASocket { path }) if path == file));
+        assert!(matches!(SocketPath::take(&file).await, Err(SocketPathError::NotASocket { path }) if path == file));
         let nowhere = scratch.path().join("no/such");
-        assert!(matches!(Place::take(&nowhere).await, Err(PlaceError::Refused { .. })));
+        assert!(matches!(SocketPath::take(&nowhere).await, Err(SocketPathError::Refused { .. })));
         drop(alive);
         assert_eq!(std::fs::read_to_string(&file).expect("still there"), "precious");
     }
@@ -205,7 +205,7 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
         let left = identity(&path).expect("it is there");
         let other = turn(&path).await.expect("nobody else is there");
-        let mut taking = std::pin::pin!(Place::take(&path));
+        let mut taking = std::pin::pin!(SocketPath::take(&path));
         tokio::select! {
             biased;
             _ = &mut taking => panic!("it is not its turn"),
@@ -221,14 +221,14 @@ mod tests {
         let scratch = Scratch::new("place-locked");
         let held = File::open(scratch.path()).expect("a folder");
         rustix::fs::flock(&held, FlockOperation::LockExclusive).expect("a lock");
-        Place::take(&scratch.path().join("s")).await.expect("a place");
+        SocketPath::take(&scratch.path().join("s")).await.expect("a place");
     }
 
     #[tokio::test]
     async fn what_somebody_put_in_its_place_stays() {
         let scratch = Scratch::new("place-replaced");
         let path = scratch.path().join("s");
-        let place = Place::take(&path).await.expect("a place");
+        let place = SocketPath::take(&path).await.expect("a place");
         std::fs::remove_file(&path).expect("it can be removed");
         std::fs::write(&path, "other").expect("a file");
         drop(place);

@@ -1,10 +1,10 @@
-//! How a runtime talks to the keeper of a session that outlives it: one call per connection to a socket in the state
+//! How a runtime talks to the shim of a session that outlives it: one call per connection to a socket in the state
 //! directory, as a line of JSON each way. Closing the connection cancels the call, never the session.
 //!
-//! Keepers live for days, so caller and keeper may be of different versions. Each call is preceded by a greeting on a
-//! connection of its own, which the keeper answers at once with its version; a keeper of protocol 1, which knows no greeting,
-//! answers at once that it knows no such tool. Silence therefore always means that the keeper does not work, and a call is
-//! waited for only as long as the keeper still answers greetings.
+//! Shims live for days, so caller and shim may be of different versions. Each call is preceded by a greeting on a
+//! connection of its own, which the shim answers at once with its version; a shim of protocol 1, which knows no greeting,
+//! answers at once that it knows no such tool. Silence therefore always means that the shim does not work, and a call is
+//! waited for only as long as the shim still answers greetings.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -17,9 +17,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use windlass_engine::{Pid, is_stopped};
-use windlass_tools::{Call, Delivery, KeeperFailure, Outcome, PassedOn, Reply, Toolbox};
+use windlass_tools::{Call, Delivery, ShimFailure, Outcome, PassedOn, Reply, Toolbox};
 
-/// Where keepers are reached, below the state directory.
+/// Where shims are reached, below the state directory.
 pub const DOORS: &str = "keepers";
 /// How long a session that is over is kept for somebody who still has to hear of its end.
 const LINGER: Duration = Duration::from_secs(600);
@@ -33,16 +33,16 @@ const ACKNOWLEDGMENT: u8 = b'\n';
 const LONGEST_MESSAGE: u64 = 32 << 20;
 /// The protocol version of this Windlass. Fields may be added to messages within a version.
 const PROTOCOL: u64 = 2;
-/// The oldest version of callers and keepers that this one understands.
+/// The oldest version of callers and shims that this one understands.
 const OLDEST_PROTOCOL: u64 = 1;
-/// The call that a keeper answers with its version.
+/// The call that a shim answers with its version.
 const GREETING: &str = "hello";
-/// How long a keeper may take to say its version: much more than it needs on a machine that is overloaded.
+/// How long a shim may take to say its version: much more than it needs on a machine that is overloaded.
 const GREETED_WITHIN: Duration = Duration::from_secs(3);
-/// How often is looked whether a keeper still works on a call.
+/// How often is looked whether a shim still works on a call.
 const GREETED_EVERY: Duration = Duration::from_secs(5);
 
-/// A call on its way to a keeper.
+/// A call on its way to a shim.
 #[derive(Debug, Deserialize, Serialize)]
 struct Request {
     tool: String,
@@ -76,7 +76,7 @@ impl Request {
     }
 }
 
-/// A keeper's answer.
+/// A shim's answer.
 #[derive(Debug, Deserialize, Serialize)]
 struct Response {
     text: String,
@@ -86,18 +86,18 @@ struct Response {
     id: Option<u64>,
 }
 
-/// The place where keepers are reached.
+/// The place where shims are reached.
 #[derive(Clone, Debug)]
 pub struct Meeting {
     directory: PathBuf,
 }
 
-/// What came back from a keeper.
+/// What came back from a shim.
 #[derive(Debug)]
 pub struct Answered {
     /// Its reply.
     pub reply: Reply,
-    /// The session's number in the store, where the keeper said so.
+    /// The session's number in the store, where the shim said so.
     pub id: Option<u64>,
 }
 
@@ -107,14 +107,14 @@ impl Meeting {
         Self { directory: state.join(DOORS) }
     }
 
-    /// The sessions that are kept. One whose keeper died a moment ago may still be among them.
+    /// The sessions that are kept. One whose shim died a moment ago may still be among them.
     ///
     /// # Errors
     ///
-    /// When the directory is there and cannot be listed: that says nothing about the keepers.
+    /// When the directory is there and cannot be listed: that says nothing about the shims.
     pub fn kept(&self) -> io::Result<Vec<u64>> {
         let entries = match std::fs::read_dir(&self.directory) {
-            // The first keeper makes it.
+            // The first shim makes it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
@@ -126,12 +126,12 @@ impl Meeting {
         Ok(kept)
     }
 
-    /// Where keepers are reached.
+    /// Where shims are reached.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Passes a call on to the keeper of a session.
+    /// Passes a call on to the shim of a session.
     pub async fn pass_on(&self, session: u64, call: &Call) -> PassedOn {
         let name = format!("{session}.sock");
         match self.converse(&name, call).await {
@@ -142,17 +142,17 @@ impl Meeting {
         }
     }
 
-    /// Removes the socket of a keeper that was killed. No other process would.
+    /// Removes the socket of a shim that was killed. No other process would.
     pub fn forget(&self, session: u64) {
         let _ = std::fs::remove_file(self.directory.join(format!("{session}.sock")));
     }
 
-    /// Greets a keeper, then calls it, and looks again and again whether it still answers while it carries the call out.
+    /// Greets a shim, then calls it, and looks again and again whether it still answers while it carries the call out.
     async fn converse(&self, name: &str, call: &Call) -> Result<Answered, Unanswered> {
         self.greet(name).await?;
         let mut answer = Box::pin(self.ask(name, call));
         loop {
-            // timer: a keeper that was stopped meanwhile would be waited for without end.
+            // timer: a shim that was stopped meanwhile would be waited for without end.
             match tokio::time::timeout(GREETED_EVERY, &mut answer).await {
                 Ok(Ok(answered)) => return Ok(answered),
                 // It ended while it was asked: the caller looks at the session's record then.
@@ -166,7 +166,7 @@ impl Meeting {
         }
     }
 
-    /// Asks a keeper for its version. It takes no time to answer that.
+    /// Asks a shim for its version. It takes no time to answer that.
     async fn greet(&self, name: &str) -> Result<(), Unanswered> {
         // timer: one that is stopped, or stuck, accepts connections and never answers.
         let (mut stream, pid) = match tokio::time::timeout(GREETED_WITHIN, self.connect(name)).await {
@@ -178,7 +178,7 @@ impl Meeting {
             Ok(Ok(Response { structured, .. })) => {
                 check_version(&structured, pid).map_err(Unanswered::Failed)
             }
-            // The keeper has ended: it removes its socket before it closes the connections that wait there.
+            // The shim has ended: it removes its socket before it closes the connections that wait there.
             Ok(Err(error)) if is_hang_up(&error) && !self.may_be_there(name) => Err(Unanswered::NotThere),
             Ok(Err(error)) => Err(Unanswered::of(&error, pid)),
             Err(_) => Err(silent(pid).into()),
@@ -193,7 +193,7 @@ impl Meeting {
     async fn connect(&self, name: &str) -> io::Result<(UnixStream, Option<u32>)> {
         let directory = std::fs::File::open(&self.directory)?;
         let stream = UnixStream::connect(short(&directory, name)).await?;
-        // A keeper in another pid namespace has no number here.
+        // A shim in another pid namespace has no number here.
         let pid = stream.peer_cred().ok().and_then(|peer| peer.pid()).and_then(|pid| u32::try_from(pid).ok());
         Ok((stream, pid.filter(|pid| *pid > 0)))
     }
@@ -215,31 +215,31 @@ impl Meeting {
     }
 }
 
-/// Passes on to a keeper whether its answer was delivered. It learns of a loss by the end of the connection.
+/// Passes on to a shim whether its answer was delivered. It learns of a loss by the end of the connection.
 fn acknowledging(stream: UnixStream) -> Delivery {
     let delivery = Delivery::new();
     delivery.on_settled(move |outcome| {
         if outcome == Outcome::Delivered {
-            // A keeper that is gone, or that does not know this, has counted the answer as delivered.
+            // A shim that is gone, or that does not know this, has counted the answer as delivered.
             let _ = stream.try_write(&[ACKNOWLEDGMENT]);
         }
     });
     delivery
 }
 
-/// Why a keeper gave no answer.
+/// Why a shim gave no answer.
 #[derive(Debug)]
 enum Unanswered {
-    /// There is no such keeper.
+    /// There is no such shim.
     NotThere,
     /// There was one, and its process is dead: nothing listens where it did.
     Dead,
     /// It is there.
-    Failed(KeeperFailure),
+    Failed(ShimFailure),
 }
 
-impl From<KeeperFailure> for Unanswered {
-    fn from(failure: KeeperFailure) -> Self {
+impl From<ShimFailure> for Unanswered {
+    fn from(failure: ShimFailure) -> Self {
         Self::Failed(failure)
     }
 }
@@ -255,7 +255,7 @@ impl Unanswered {
             _ => {
                 let problem = format!("gives no answer that this windlass understands: {error}");
                 let remedy = "use the windlass of that version, or end it with `windlass stop`".to_owned();
-                KeeperFailure { pid, problem, remedy }.into()
+                ShimFailure { pid, problem, remedy }.into()
             }
         }
     }
@@ -266,16 +266,16 @@ fn is_hang_up(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
-fn hung_up(pid: Option<u32>) -> KeeperFailure {
+fn hung_up(pid: Option<u32>) -> ShimFailure {
     let problem = "closed the connection without an answer".to_owned();
-    KeeperFailure { pid, problem, remedy: "ask again, or end it with `windlass stop`".to_owned() }
+    ShimFailure { pid, problem, remedy: "ask again, or end it with `windlass stop`".to_owned() }
 }
 
-/// A keeper that accepts connections and does not answer.
-fn silent(pid: Option<u32>) -> KeeperFailure {
-    let late = KeeperFailure { pid, ..KeeperFailure::late(GREETED_WITHIN) };
+/// A shim that accepts connections and does not answer.
+fn silent(pid: Option<u32>) -> ShimFailure {
+    let late = ShimFailure { pid, ..ShimFailure::late(GREETED_WITHIN) };
     match pid.filter(|pid| is_stopped(Pid::new(*pid))) {
-        Some(number) => KeeperFailure {
+        Some(number) => ShimFailure {
             pid,
             problem: "does not answer: it is stopped".to_owned(),
             remedy: format!("`kill -CONT {number}` lets it go on; `windlass stop` ends the session"),
@@ -284,15 +284,15 @@ fn silent(pid: Option<u32>) -> KeeperFailure {
     }
 }
 
-/// A keeper's answer to a greeting.
+/// A shim's answer to a greeting.
 fn greeting() -> Reply {
     let version = env!("CARGO_PKG_VERSION");
     let structured = json!({ "protocol": PROTOCOL, "oldest_protocol": OLDEST_PROTOCOL, "version": version });
     Reply::new(String::new(), structured)
 }
 
-/// Whether a keeper that answered a greeting so can be talked to. One that says no version is of protocol 1.
-fn check_version(structured: &Value, pid: Option<u32>) -> Result<(), KeeperFailure> {
+/// Whether a shim that answered a greeting so can be talked to. One that says no version is of protocol 1.
+fn check_version(structured: &Value, pid: Option<u32>) -> Result<(), ShimFailure> {
     let number = |name: &str, otherwise: u64| structured[name].as_u64().unwrap_or(otherwise);
     let newest = number("protocol", 1);
     let oldest = number("oldest_protocol", newest);
@@ -301,7 +301,7 @@ fn check_version(structured: &Value, pid: Option<u32>) -> Result<(), KeeperFailu
     }
     let version = structured["version"].as_str().unwrap_or("of an unknown version");
     let ours = env!("CARGO_PKG_VERSION");
-    Err(KeeperFailure {
+    Err(ShimFailure {
         pid,
         problem: format!(
             "is windlass {version} and speaks protocol {newest}, which this windlass ({ours}) does not"
@@ -316,7 +316,7 @@ fn short(directory: &std::fs::File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name)
 }
 
-/// Where a keeper is called. Gone with its owner.
+/// Where a shim is called. Gone with its owner.
 #[derive(Debug)]
 pub struct ShimSocket {
     listener: UnixListener,
@@ -374,7 +374,7 @@ async fn serve(caller: Caller, toolbox: Toolbox) {
     let _ = caller.serve(&toolbox).await;
 }
 
-/// One connection to a keeper.
+/// One connection to a shim.
 #[derive(Debug)]
 pub struct Caller {
     stream: UnixStream,
