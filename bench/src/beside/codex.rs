@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use windlass_testkit::codex::{self, Configuration};
-use windlass_testkit::model::{Model, Reply, Request, ToolName, ModelTurn, always, turn};
+use windlass_testkit::model::{Model, ModelTurn, Reply, Request, ToolName, always, turn};
 
 /// Codex in a home of its own, with nothing to reach but this machine.
 fn command(around: &RowContext) -> Result<(Command, PathBuf)> {

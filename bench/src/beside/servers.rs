@@ -30,7 +30,10 @@ pub(super) const EVENTS: &[BenchRow] = &[
     BenchRow { names: &idle::EXEC, measure: |around| idle::measure(around, Exec) },
     BenchRow { names: &quick::EXEC, measure: |around| quick::measure(around, Exec) },
     BenchRow { names: &flood::EXEC_PIPE, measure: |around| flood::through_pipes(around, Exec) },
-    BenchRow { names: &flood::EXEC_TERMINAL, measure: |around| flood::through_terminals(around, Exec, AtOnce) },
+    BenchRow {
+        names: &flood::EXEC_TERMINAL,
+        measure: |around| flood::through_terminals(around, Exec, AtOnce),
+    },
     BenchRow { names: &flood::EXEC_LINES, measure: |around| flood::through_terminals(around, Exec, ByLine) },
     BenchRow { names: &echo::EXEC, measure: |around| echo::measure(around, Exec) },
     BenchRow { names: &thousand::EXEC_PIPE, measure: |around| thousand::on_pipes(around, Exec) },

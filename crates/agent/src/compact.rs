@@ -1,7 +1,7 @@
 //! Making a conversation shorter: what was set up stays, the user's own words stay, and the rest becomes a summary that
 //! the model itself writes.
 
-use windlass_model::{Item, Role};
+use windlass_llm::{Item, Role};
 
 use crate::history::{HistoryEntry, ItemOrigin};
 
@@ -96,7 +96,11 @@ mod tests {
     #[test]
     fn of_too_many_words_the_newest_are_kept_and_one_is_cut_in_the_middle() {
         let long = format!("BEGIN{}END", "x".repeat(MOST_WORDS as usize * 4));
-        let old = [entry(ItemOrigin::User, "lost"), entry(ItemOrigin::User, &long), entry(ItemOrigin::User, "newest")];
+        let old = [
+            entry(ItemOrigin::User, "lost"),
+            entry(ItemOrigin::User, &long),
+            entry(ItemOrigin::User, "newest"),
+        ];
         let new = texts(&replacement(&old, "s"));
         assert_eq!(new.len(), 3);
         assert!(new[0].starts_with("BEGIN") && new[0].ends_with("END") && new[0].contains("left out"));

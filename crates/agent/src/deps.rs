@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
-use windlass_foreign::Servers;
-use windlass_script::CellSpawner;
+use windlass_code_mode::CellSpawner;
+use windlass_mcp_client::Servers;
 use windlass_tools::{HelperProgram, Policy, Toolbox};
 
-use crate::user_prompter::UserPrompter;
 use crate::event::AgentEvent;
 use crate::history::HistoryEntry;
-use crate::record::Threads;
 use crate::model_client::ModelClient;
+use crate::record::Threads;
+use crate::user_prompter::UserPrompter;
 
 /// What a team is made of. Everything in it is decided by whoever starts it.
 pub struct AgentDeps {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
-use windlass_model::Usage;
+use windlass_llm::Usage;
 
 use crate::team::Status;
 use crate::thread::ThreadId;

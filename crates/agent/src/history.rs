@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windlass_model::{Call, CallId, Content, Item, ContentPart, Role};
+use windlass_llm::{Call, CallId, Content, ContentPart, Item, Role};
 
 /// An item, and where it came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,12 +134,15 @@ fn close(open: &mut VecDeque<Call>, id: &CallId) -> bool {
 }
 
 fn aborted(call: &Call) -> HistoryEntry {
-    HistoryEntry { origin: ItemOrigin::Tool, item: Item::output(call, vec![ContentPart::Text(ABORTED.into())]) }
+    HistoryEntry {
+        origin: ItemOrigin::Tool,
+        item: Item::output(call, vec![ContentPart::Text(ABORTED.into())]),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use windlass_model::Input;
+    use windlass_llm::Input;
 
     use super::*;
 
@@ -162,7 +165,9 @@ mod tests {
         let restored = History::restored(given.split_whitespace().map(entry).collect());
         let word = |entry: &HistoryEntry| match entry.item.content() {
             Content::Call(call) => format!("c{}", call.id),
-            Content::Output { call, parts } if parts == &[ContentPart::Text(ABORTED.into())] => format!("x{call}"),
+            Content::Output { call, parts } if parts == &[ContentPart::Text(ABORTED.into())] => {
+                format!("x{call}")
+            }
             Content::Output { call, .. } => format!("o{call}"),
             Content::Message { role: Role::User, .. } => "u".into(),
             _ => "a".into(),

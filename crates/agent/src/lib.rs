@@ -6,33 +6,37 @@
 //! environment: whoever starts a team hands it everything in a [`Crew`].
 #![forbid(unsafe_code)]
 
-mod user_prompter;
 mod call_queue;
 mod compact;
 mod deps;
 mod event;
 mod history;
+mod model_client;
 mod names;
 mod notices;
 mod patching;
 pub mod prompt;
 mod record;
-mod model_client;
 mod team;
 mod thread;
 mod tool;
 mod tools;
 mod turn;
+mod user_prompter;
 mod worker;
 
-pub use user_prompter::{Approval, UserPrompter, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
-pub use deps::{ApprovalMode, Background, AgentDeps, AgentConfig, Role, TeamLimits, ModelParams};
-pub use event::{CallNote, CommandNote, CommandOutcome, AgentEvent, EventKind, FileChange, PlanStep, StepState};
+pub use deps::{AgentConfig, AgentDeps, ApprovalMode, Background, ModelParams, Role, TeamLimits};
+pub use event::{
+    AgentEvent, CallNote, CommandNote, CommandOutcome, EventKind, FileChange, PlanStep, StepState,
+};
 pub use history::{HistoryEntry, ItemOrigin};
+pub use model_client::{ModelClient, ResponseFuture, ResponseStream, Spoken};
 pub use patching::run_patch_helper;
 pub use record::{Holder, RecordError, Thread, ThreadFacts, Threads};
-pub use model_client::{ResponseFuture, ModelClient, ResponseStream, Spoken};
 pub use team::{Beginning, Status, Team};
 pub use thread::ThreadId;
+pub use user_prompter::{
+    Approval, Choice, Decision, Lasting, UserAnswer, UserPrompter, UserQuestion, Waited,
+};
 /// What it takes to run scripts in processes of their own.
-pub use windlass_script::{CellProcess, CellSpawner, run_cell};
+pub use windlass_code_mode::{CellProcess, CellSpawner, run_cell};

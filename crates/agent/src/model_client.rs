@@ -3,10 +3,11 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use windlass_model::{StreamedResponse, Client, ResponseEvent, Failure, Request};
+use windlass_llm::{Client, Failure, Request, ResponseEvent, StreamedResponse};
 
 /// What an answer is waited for with.
-pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn ResponseStream>, Failure>> + Send + 'a>>;
+pub type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Box<dyn ResponseStream>, Failure>> + Send + 'a>>;
 /// What the next piece of an answer is waited for with.
 pub type Spoken<'a> = Pin<Box<dyn Future<Output = Result<Option<ResponseEvent>, Failure>> + Send + 'a>>;
 

@@ -61,7 +61,7 @@ impl Notices {
 
 #[cfg(test)]
 mod tests {
-    use windlass_model::Role;
+    use windlass_llm::Role;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_patch::{Change, Directory, Kind, Patch, WriteDenied, VerifyError};
+use windlass_patch::{Change, Directory, Kind, Patch, VerifyError, WriteDenied};
 use windlass_tools::{ConfinedReply, HelperProgram, PathAccess, Toolbox, path_from_json, path_to_json};
 
 use crate::event::FileChange;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use windlass_model::{Item, Usage};
+use windlass_llm::{Item, Usage};
 
 use crate::history::{HistoryEntry, ItemOrigin};
 use crate::thread::ThreadId;
@@ -395,7 +395,8 @@ impl ThreadReader {
 
     fn item(&mut self, found: &RecordLine<'_>) {
         let Some(Ok(item)) = found.item.map(|item| Item::from_json(item.get())) else { return };
-        let entry = HistoryEntry { origin: ItemOrigin::named(&found.origin).unwrap_or(ItemOrigin::Notice), item };
+        let entry =
+            HistoryEntry { origin: ItemOrigin::named(&found.origin).unwrap_or(ItemOrigin::Notice), item };
         let Some((wanted, entries)) = &mut self.replacement else {
             self.thread.filled += entry.estimate();
             return self.thread.entries.push(entry);
@@ -414,7 +415,7 @@ mod tests {
     use std::time::SystemTime;
 
     use proptest::prelude::*;
-    use windlass_model::Role;
+    use windlass_llm::Role;
     use windlass_testkit::Scratch;
 
     use super::*;
@@ -441,7 +442,9 @@ mod tests {
         let (threads, id, mut record) = begun(&scratch);
         let raw = r#"{"type":"reasoning", "encrypted_content":"é\u0001=","n":1.50,"summary":[]}"#;
         record.item(&entry("one")).unwrap();
-        record.item(&HistoryEntry { origin: ItemOrigin::Model, item: Item::from_json(raw).unwrap() }).unwrap();
+        record
+            .item(&HistoryEntry { origin: ItemOrigin::Model, item: Item::from_json(raw).unwrap() })
+            .unwrap();
         record.usage(Usage { input: 10, output: 5, ..Usage::default() }).unwrap();
         record.turn("completed", None).unwrap();
         let thread = threads.load(&id).unwrap();

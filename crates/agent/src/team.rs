@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use windlass_model::{Item, Usage};
+use windlass_llm::{Item, Usage};
 
 use self::member::{Member, Members};
 pub use self::status::Status;
 use crate::compact::middle_cut;
-use crate::deps::{AgentDeps, Role, ModelParams};
+use crate::deps::{AgentDeps, ModelParams, Role};
 use crate::event::{EventKind, Reporter};
-use crate::history::{HistoryEntry, History, ItemOrigin};
+use crate::history::{History, HistoryEntry, ItemOrigin};
 use crate::names::nickname;
 use crate::notices::Notices;
 use crate::record::{Record, RecordError, Thread, ThreadFacts};
@@ -380,7 +380,7 @@ impl Team {
         );
         entries.extend(wanted.heard.iter().cloned());
         let cradle = self.cradle(facts, entries, Some(voice)).map_err(|error| error.to_string())?;
-        let task = wanted.words.iter().filter_map(|entry| entry.item.words_of(windlass_model::Role::User));
+        let task = wanted.words.iter().filter_map(|entry| entry.item.words_of(windlass_llm::Role::User));
         Ok(AgentSpec { task: task.collect::<Vec<_>>().join(" "), ..cradle })
     }
 
@@ -439,7 +439,9 @@ impl Team {
     pub(crate) fn news(&self, parent: &ThreadId) -> Vec<HistoryEntry> {
         let news = self.lock().take_news(parent);
         let limit = self.most_report();
-        news.into_iter().map(|(id, status)| HistoryEntry::notice(notification(&id, &status.cut(limit)))).collect()
+        news.into_iter()
+            .map(|(id, status)| HistoryEntry::notice(notification(&id, &status.cut(limit))))
+            .collect()
     }
 
     /// The most bytes of a sub-agent's last words that its parent reads.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use windlass_model::{Call, Input, ContentPart, ToolSpec};
+use windlass_llm::{Call, ContentPart, Input, ToolSpec};
 use windlass_tools::Delivery;
 
 /// What a call is waited for with.
@@ -220,7 +220,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use windlass_model::CallId;
+    use windlass_llm::CallId;
 
     use super::*;
 

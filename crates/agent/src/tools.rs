@@ -12,7 +12,7 @@ mod script;
 
 use std::sync::{Arc, Mutex};
 
-use windlass_model::{Call, ToolSpec};
+use windlass_llm::{Call, ToolSpec};
 use windlass_tools::Toolbox;
 
 use crate::deps::AgentDeps;
@@ -21,7 +21,7 @@ use crate::history::HistoryEntry;
 use crate::notices::Notices;
 use crate::team::Team;
 use crate::thread::ThreadId;
-use crate::tool::{Output, ToolFuture, Tool};
+use crate::tool::{Output, Tool, ToolFuture};
 use crate::worker::Commands;
 
 /// What tools of one agent are made of.

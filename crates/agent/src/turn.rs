@@ -5,7 +5,7 @@
 //! is about to be run; other items when their answer is complete. So a broken stream never runs a call twice and never
 //! shows a message twice, and what it finished is not lost.
 
-use windlass_model::{Call, CallId, Content, Failure, Item, ContentPart, Remedy, Usage};
+use windlass_llm::{Call, CallId, Content, ContentPart, Failure, Item, Remedy, Usage};
 
 use crate::history::{HistoryEntry, ItemOrigin};
 
@@ -142,7 +142,11 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// A turn that begins with these words. The first order asks the model, or shortens the conversation first.
-    pub(crate) fn begin(patience: RetryLimits, words: Vec<HistoryEntry>, filled: u64) -> (Self, Vec<TurnAction>) {
+    pub(crate) fn begin(
+        patience: RetryLimits,
+        words: Vec<HistoryEntry>,
+        filled: u64,
+    ) -> (Self, Vec<TurnAction>) {
         let mut turn = Self::new(patience, filled);
         let mut orders = Vec::new();
         turn.keep_all(words, &mut orders);

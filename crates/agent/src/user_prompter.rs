@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use windlass_tools::{UserReplyFuture, Approved, Detail, Execution, Person, Question};
+use windlass_tools::{Approved, Detail, Execution, Person, Question, UserReplyFuture};
 
 use crate::thread::ThreadId;
 

@@ -15,20 +15,20 @@ use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use windlass_model::{Content, Item, Request, Role, ToolSpec, Usage};
-use windlass_tools::{SessionEvent as SessionEvent, LeftProcess, SessionSummary, Toolbox};
+use windlass_llm::{Content, Item, Request, Role, ToolSpec, Usage};
+use windlass_tools::{LeftProcess, SessionEvent, SessionSummary, Toolbox};
 
 pub(crate) use self::commands::Commands;
 use self::work::{Arrived, Work};
-use crate::deps::{Background, AgentDeps, ModelParams};
+use crate::deps::{AgentDeps, Background, ModelParams};
 use crate::event::{EventKind, Reporter};
-use crate::history::{HistoryEntry, History};
+use crate::history::{History, HistoryEntry};
 use crate::notices::Notices;
 use crate::record::Record;
 use crate::team::{Status, Team};
 use crate::thread::ThreadId;
 use crate::tool::{ToolSet, shortened};
-use crate::turn::{TurnEnd, Happened, TurnAction, RetryLimits, Turn};
+use crate::turn::{Happened, RetryLimits, Turn, TurnAction, TurnEnd};
 
 /// What reaches an agent from outside.
 #[derive(Debug)]
@@ -275,7 +275,7 @@ impl Worker {
 
     async fn answered(&mut self, answer: work::CallAnswer) -> Happened {
         let work::CallAnswer { note, output, wall } = answer;
-        let id = windlass_model::CallId(note.id.clone());
+        let id = windlass_llm::CallId(note.id.clone());
         let shown = output.shown();
         let ended = EventKind::CallEnded { call: note, ok: output.ok, wall, answer: shown };
         self.report.tell(ended).await;
@@ -283,7 +283,7 @@ impl Worker {
         Happened::Answered(id, output.parts)
     }
 
-    async fn rest(&mut self, attempt: u32, failure: &windlass_model::Failure, work: &mut Work) {
+    async fn rest(&mut self, attempt: u32, failure: &windlass_llm::Failure, work: &mut Work) {
         let delay = pump::delay(attempt, failure);
         let most = self.crew.manners.most_tries;
         let seconds = delay.as_secs_f64();
@@ -308,7 +308,9 @@ impl Worker {
         let sessions = self.toolbox.news();
         if !sessions.is_empty() {
             let lines = sessions.join("\n");
-            heard.push(HistoryEntry::notice(format!("<session_notification>\n{lines}\n</session_notification>")));
+            heard.push(HistoryEntry::notice(format!(
+                "<session_notification>\n{lines}\n</session_notification>"
+            )));
         }
         heard.extend(self.team.news(&self.me));
         heard.extend(self.notices.take());

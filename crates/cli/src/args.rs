@@ -30,7 +30,7 @@ pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
 pub(crate) use self::limits::{LimitWords, ServerLimitWords};
 pub(crate) use self::listening::{AuthName, ListenWords, TlsWords};
 pub(crate) use self::mcp::{
-    InheritName, ShimOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
+    InheritName, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ShimOrder, ToolWords,
 };
 pub(crate) use self::rules::{RulesArgs, RulesCheck, RulesCommand, RulesTest};
 pub(crate) use self::sandbox::{

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use toml_edit::{DocumentMut, Item};
 use windlass_engine::sandbox::{
-    Access, Base, Confined, NamespacePool, EnabledLayers, Network, OwnFiles, Pattern, Plan, Policy, Rule, StateInside,
-    PolicyContext,
+    Access, Base, Confined, EnabledLayers, NamespacePool, Network, OwnFiles, Pattern, Plan, Policy,
+    PolicyContext, Rule, StateInside,
 };
 use windlass_engine::{Engine, check_hosts};
 

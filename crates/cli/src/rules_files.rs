@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use windlass_rules::{Fault, Rules, RulesFile};
+use windlass_exec_policy::{Fault, Rules, RulesFile};
 
 use crate::args::McpServe;
 use crate::config::{Config, below_home};
@@ -54,7 +54,8 @@ pub(crate) fn places(config: &Config) -> Result<Vec<RulesLocation>> {
     let absolute =
         |name| config.variable(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
     let user = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let user = user.map(|folder| RulesLocation { owner: Owner::User, path: folder.join("windlass/rules.toml") });
+    let user =
+        user.map(|folder| RulesLocation { owner: Owner::User, path: folder.join("windlass/rules.toml") });
     let project = Config::working_directory()?.join(".windlass/rules.toml");
     Ok(user.into_iter().chain([RulesLocation { owner: Owner::Project, path: project }]).collect())
 }

@@ -2,7 +2,7 @@
 //! task, so neither can slow the child.
 
 use crate::Receipt;
-use crate::journal::{JournalPiece, BoundedRead};
+use crate::journal::{BoundedRead, JournalPiece};
 use crate::progress::Progress;
 use crate::session::Session;
 use std::collections::VecDeque;

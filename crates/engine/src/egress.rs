@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Weak};
 use tokio::io::Interest;
 use windlass_proxy::allow::EntryError;
-use windlass_proxy::decision::{Decision, ProxyEvent, DenyReason, HostVerdict};
+use windlass_proxy::decision::{Decision, DenyReason, HostVerdict, ProxyEvent};
 use windlass_proxy::environment::{AllProxy, environment};
 use windlass_proxy::resolve::SystemResolver;
 use windlass_proxy::{AllowList, Options, Proxy};

@@ -1,13 +1,13 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
-mod one_shot;
 mod helper_process;
+mod one_shot;
 mod registered;
 mod seat;
 mod watched;
 
-pub use one_shot::{Brought, OneShot, OneShotBounds, OneShotError, hand_over};
 pub use helper_process::HelperProcess;
+pub use one_shot::{Brought, OneShot, OneShotBounds, OneShotError, hand_over};
 
 use self::seat::PreparedSession;
 use self::watched::ReactorEnds;
@@ -15,14 +15,16 @@ use crate::command::{CommandSpec, Io, Stdin};
 use crate::confined::{Confined, Watchers};
 use crate::egress;
 use crate::guard::{Guard, Standing};
-use crate::limits::{self as use_limits, Bounds, Cgroups, LimitEnforcer, LimitEnforcerOptions, RuntimeLimits};
+use crate::limits::{
+    self as use_limits, Bounds, Cgroups, LimitEnforcer, LimitEnforcerOptions, RuntimeLimits,
+};
 use crate::orphans::{self, Orphans};
 use crate::progress::Progress;
 use crate::reactor;
 use crate::registry::{Registry, RegistryLimits};
 use crate::session::{
-    Drain, SessionFacts, TaskState, Limits, LiveScreen, MOST_ROOMY, KillDelays, KillTarget, Session, Shared, SessionTask, TreeEnd,
-    TargetScope, end_tree,
+    Drain, KillDelays, KillTarget, Limits, LiveScreen, MOST_ROOMY, Session, SessionFacts, SessionTask,
+    Shared, TargetScope, TaskState, TreeEnd, end_tree,
 };
 use crate::spare::SpareDescriptors;
 use crate::start::{self, Launched, Placement, StartError};
@@ -42,7 +44,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use windlass_proxy::allow::EntryError;
 use windlass_proxy::environment::remark_on_loopback;
-use windlass_sandbox::{NamespacePool, Plan, PlanError, Policy, StreamKind, PolicyContext};
+use windlass_sandbox::{NamespacePool, Plan, PlanError, Policy, PolicyContext, StreamKind};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::RuntimeTag;
@@ -189,8 +191,12 @@ impl Engine {
         let guard = guard.map_err(|source| EngineError::Guardian { source })?;
         tokio::spawn(orphans::collect(Arc::clone(&orphans)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
-        let fence =
-            LimitEnforcerOptions { each: options.each, together: options.together, cgroups: options.cgroups, brand };
+        let fence = LimitEnforcerOptions {
+            each: options.each,
+            together: options.together,
+            cgroups: options.cgroups,
+            brand,
+        };
         let inner = Inner {
             store: options.store.map(Arc::new),
             pruning: options.pruning,

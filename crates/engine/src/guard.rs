@@ -102,7 +102,9 @@ impl Post {
             let began = Instant::now();
             match watch_until_dead(current, &mut relieved).await {
                 WatchOutcome::Relieved(guardian) => return collect(guardian).await,
-                WatchOutcome::Dead => self.missing.set(Some("it was killed, and is being replaced".to_owned())),
+                WatchOutcome::Dead => {
+                    self.missing.set(Some("it was killed, and is being replaced".to_owned()))
+                }
             }
             if began.elapsed() >= STEADY {
                 self.pause = FIRST_PAUSE;

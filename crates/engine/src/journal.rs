@@ -38,13 +38,13 @@ use self::missing::{Gaps, advice};
 use self::opened::Opened;
 use self::read::{Collect, Pieces, Stretch};
 use self::scan::SegmentView;
-use self::segments::{SegmentLookup, SegmentPaths, Segment};
+use self::segments::{Segment, SegmentLookup, SegmentPaths};
 use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 
 pub(crate) use self::format::SegmentFile;
 pub use self::missing::{Missing, Why};
 pub use self::opened::OpenJournal;
-pub use self::read::{JournalPiece, BoundedRead};
+pub use self::read::{BoundedRead, JournalPiece};
 pub use self::retention::Retention;
 pub(crate) use self::segments::DirectoryId;
 pub use self::sizes::TerminalSizes;

@@ -35,29 +35,30 @@ pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Streams, Termi
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use egress::check_hosts;
 pub use engine::{
-    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, OneShot, OneShotBounds, OneShotError,
-    HelperProcess, Pruning, hand_over,
+    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, HelperProcess, OneShot, OneShotBounds,
+    OneShotError, Pruning, hand_over,
 };
 pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{
-    Account, Degraded, Journal, Missing, OpenJournal, JournalPiece, BoundedRead, Retention, Stream, TerminalSizes, Why,
+    Account, BoundedRead, Degraded, Journal, JournalPiece, Missing, OpenJournal, Retention, Stream,
+    TerminalSizes, Why,
 };
 pub use lifetime::Lifetime;
 pub use limits::{
-    Amount, Bytes, BytesPerSecond, Cgroups, Count, Crossed, Enforced, Limits, LimitMechanism, Peaks, Resource,
-    RuntimeLimits, Scope, UnknownResource, Watching,
+    Amount, Bytes, BytesPerSecond, Cgroups, Count, Crossed, Enforced, LimitMechanism, Limits, Peaks,
+    Resource, RuntimeLimits, Scope, UnknownResource, Watching,
 };
 pub use progress::{InputProgress, Phase, Progress};
 pub use reading::{
-    Fitted, Fitting, Form, OutputPart, Reader, ReaderDemand, ended_on_alternate_screen, find_raw, has_alternate_screen,
-    screen_text,
+    Fitted, Fitting, Form, OutputPart, Reader, ReaderDemand, ended_on_alternate_screen, find_raw,
+    has_alternate_screen, screen_text,
 };
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
 pub use registry::{RegistryLimits, WhenFull};
 pub use session::{
-    Abandoned, Attention, Drain, SessionFacts, InputError, LastLine, KillDelays, QUEUE_LIMIT, ScreenView, Session,
-    TreeEnd, Written,
+    Abandoned, Attention, Drain, InputError, KillDelays, LastLine, QUEUE_LIMIT, ScreenView, Session,
+    SessionFacts, TreeEnd, Written,
 };
 pub use start::StartError;
 pub use store::{

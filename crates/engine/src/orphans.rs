@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
-use windlass_sys::mark::{RuntimeTag, Mark};
+use windlass_sys::mark::{Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::tree::{self, Adoption, Recognise};
 

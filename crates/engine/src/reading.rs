@@ -115,7 +115,10 @@ impl<'a> Reader<'a> {
 
     /// Hands out what was held back because it could still have changed, and at the end of everything what a program left on
     /// the alternate screen.
-    pub fn finish<E>(mut self, mut take: impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>) -> Result<(), E> {
+    pub fn finish<E>(
+        mut self,
+        mut take: impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
+    ) -> Result<(), E> {
         if self.settle_rest(self.position, &mut take)? == ReaderDemand::NoMore {
             return Ok(());
         }

@@ -20,7 +20,7 @@ pub(crate) use input::Input;
 pub(crate) use output::Outputs;
 pub(crate) use screen::LiveScreen;
 pub(crate) use source::{MOST_ROOMY, Source};
-pub(crate) use task::{TaskState, Request, SessionTask};
+pub(crate) use task::{Request, SessionTask, TaskState};
 pub(crate) use terminate::{KillTarget, TargetScope, end_tree};
 
 use crate::confined::{Confined, Watchers};
@@ -41,7 +41,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use windlass_output::Offset;
 use windlass_sandbox::{Denial, Plan};
 use windlass_sys::evidence::{self, Endpoint};
-use windlass_sys::mark::{RuntimeTag, Mark};
+use windlass_sys::mark::{Mark, RuntimeTag};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
@@ -412,7 +412,8 @@ impl Shared {
     }
 
     pub(crate) fn kill_target(&self) -> KillTarget {
-        let whose = TargetScope::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
+        let whose =
+            TargetScope::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let (on_terminal, watcher) = (self.facts.terminal.is_some(), self.confined.watcher());
         let watchers = Arc::clone(&self.watchers);
@@ -420,7 +421,10 @@ impl Shared {
     }
 
     fn group_prey(&self) -> KillTarget {
-        KillTarget { whose: TargetScope::Group { mark: self.mark, group: self.facts.root }, ..self.kill_target() }
+        KillTarget {
+            whose: TargetScope::Group { mark: self.mark, group: self.facts.root },
+            ..self.kill_target()
+        }
     }
 
     fn touch(&self) {

@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use windlass_sandbox::{Access, NamespacePool, Plan, ConfineStep, StartFailure};
+use windlass_sandbox::{Access, ConfineStep, NamespacePool, Plan, StartFailure};
 use windlass_sys::limits::OpenFiles;
-use windlass_sys::mark::{RuntimeTag, Mark};
+use windlass_sys::mark::{Mark, RuntimeTag};
 use windlass_sys::process::Process;
-use windlass_sys::spawn::{self, Kinship, Launch, Stdio, SpawnStep};
+use windlass_sys::spawn::{self, Kinship, Launch, SpawnStep, Stdio};
 use windlass_sys::{descriptor, pipes, pty};
 
 /// Why a command was not started.
@@ -355,7 +355,9 @@ impl Call {
 
     fn explain(&self, spec: &CommandSpec, step: SpawnStep, errno: Errno) -> StartError {
         match step {
-            SpawnStep::Directory => StartError::Directory { directory: spec.directory.clone(), source: errno },
+            SpawnStep::Directory => {
+                StartError::Directory { directory: spec.directory.clone(), source: errno }
+            }
             SpawnStep::Execute => {
                 let program = PathBuf::from(OsStr::from_bytes(self.program.as_bytes()));
                 if matches!(errno, Errno::NOENT | Errno::NOTDIR) && !spec.directory.join(&program).exists() {

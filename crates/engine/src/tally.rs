@@ -109,7 +109,12 @@ fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpe
 }
 
 /// Lets somebody else count what can be counted apart, if anybody has the time.
-fn hand_on(counter: &mut TokenCounter, part: &OutputPart<'_>, texts: &Sender<String>, spare: &Receiver<String>) {
+fn hand_on(
+    counter: &mut TokenCounter,
+    part: &OutputPart<'_>,
+    texts: &Sender<String>,
+    spare: &Receiver<String>,
+) {
     let OutputPart::Text(view) = part else { return };
     let middle = counter.feed_edges(view.text());
     if middle.is_empty() {
@@ -192,7 +197,8 @@ mod tests {
     fn a_tally_of_something_else_or_of_more_is_not_used() {
         let journal = Journal::in_memory(Retention::default());
         journal.append(Stream::Stdout, Duration::ZERO, text(10).as_bytes());
-        let tally = TokenTally::new(Form::Raw, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(50));
+        let tally =
+            TokenTally::new(Form::Raw, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(50));
         let is_of = |from, to| {
             tally.is_of(Form::Raw, Tokenizer::O200k, Span::new(Offset::new(from), Offset::new(to)))
         };

@@ -11,8 +11,8 @@ mod bounds;
 mod catalogue;
 mod content;
 mod excludes;
-mod opening;
 mod file_context;
+mod opening;
 mod words;
 
 pub mod grep_files;

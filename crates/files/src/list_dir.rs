@@ -11,8 +11,8 @@ use self::walk::{Slice, Walk};
 use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::bounds::Text;
-use crate::opening;
 use crate::file_context::FileContext;
+use crate::opening;
 use crate::words::{Named, count};
 
 /// What it is called by.

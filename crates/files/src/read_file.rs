@@ -20,8 +20,8 @@ use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::bounds::{LONGEST_LINE, Text};
 use crate::content;
-use crate::opening::{self, OpenedFile};
 use crate::file_context::FileContext;
+use crate::opening::{self, OpenedFile};
 use crate::words::{Named, size};
 
 /// What it is called by.

@@ -18,8 +18,8 @@ use self::shrink::Picture;
 use crate::answer::{FileOutput, FileToolError};
 use crate::arguments::{Fields, object};
 use crate::content::{self, ImageKind};
-use crate::opening::{self, OpenedFile};
 use crate::file_context::FileContext;
+use crate::opening::{self, OpenedFile};
 use crate::words::{Named, size};
 
 /// What it is called by.

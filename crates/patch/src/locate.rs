@@ -158,7 +158,9 @@ impl<'a> Locator<'a> {
                 Ok(ChunkLocation::Before(line + 1))
             }
             Header::Behind { line } => self.place_behind(chunk, *line),
-            Header::None => Ok(chunk.numbers.map_or(ChunkLocation::End, |numbers| self.place_by_number(numbers))),
+            Header::None => {
+                Ok(chunk.numbers.map_or(ChunkLocation::End, |numbers| self.place_by_number(numbers)))
+            }
         }
     }
 

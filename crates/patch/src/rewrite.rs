@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::lines::{LineEnding, Lines};
-use crate::locate::{Locator, ChunkLocation};
+use crate::locate::{ChunkLocation, Locator};
 use crate::misfit::Misfit;
 use crate::patch::{Chunk, PatchLine};
 use crate::search::Index;

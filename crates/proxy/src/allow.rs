@@ -17,7 +17,7 @@ mod entry;
 
 use std::net::IpAddr;
 
-pub use self::entry::{BadEntry, AllowEntry, EntryError};
+pub use self::entry::{AllowEntry, BadEntry, EntryError};
 use crate::host::{Host, Target};
 use crate::zone::Zone;
 

@@ -2,11 +2,11 @@
 //! are.
 
 mod account;
+mod client_connection;
 mod http;
 mod route;
 mod socks;
 mod tunnel;
-mod client_connection;
 
 use std::future::Future;
 use std::pin::pin;

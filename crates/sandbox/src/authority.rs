@@ -102,8 +102,11 @@ mod tests {
     use crate::pattern::Pattern;
 
     fn authority(workspace: &str, change: impl FnOnce(Confined) -> Confined) -> Authority {
-        let surroundings =
-            PolicyContext { workspace: workspace.into(), home: Some("/h".into()), ..PolicyContext::default() };
+        let surroundings = PolicyContext {
+            workspace: workspace.into(),
+            home: Some("/h".into()),
+            ..PolicyContext::default()
+        };
         Authority::of(&change(Confined::new(Base::WorkspaceWrite)), &surroundings)
     }
 

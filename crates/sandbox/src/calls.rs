@@ -8,7 +8,7 @@ use crate::denial::Operation;
 use crate::machine::LANDLOCK_FOR_SOCKETS;
 use crate::request::NetworkKind;
 use rustix::io::Errno;
-use windlass_sys::lockdown::filter::{Program, Rule, Test, FilterAction};
+use windlass_sys::lockdown::filter::{FilterAction, Program, Rule, Test};
 use windlass_sys::lockdown::number as n;
 
 /// What a call that is asked about is about.
@@ -95,11 +95,19 @@ const fn supervised_calls(number: i64, operation: Operation, subject: CallSubjec
 
 /// Opening.
 const OPENS: &[SupervisedCall] = &[
-    supervised_calls(n::OPENAT, Operation::Write, CallSubject::Opened { place: at(0, 1), flags: Flags::In(2) }),
+    supervised_calls(
+        n::OPENAT,
+        Operation::Write,
+        CallSubject::Opened { place: at(0, 1), flags: Flags::In(2) },
+    ),
     #[cfg(target_arch = "x86_64")]
     supervised_calls(n::OPEN, Operation::Write, CallSubject::Opened { place: here(0), flags: Flags::In(1) }),
     #[cfg(target_arch = "x86_64")]
-    supervised_calls(n::CREAT, Operation::Create, CallSubject::Opened { place: here(0), flags: Flags::Creat }),
+    supervised_calls(
+        n::CREAT,
+        Operation::Create,
+        CallSubject::Opened { place: here(0), flags: Flags::Creat },
+    ),
 ];
 
 /// Everything else that changes files.
@@ -110,9 +118,17 @@ const CHANGES: &[SupervisedCall] = &[
     supervised_calls(n::LINKAT, Operation::Link, CallSubject::Linked { from: at(0, 1), to: at(2, 3) }),
     supervised_calls(n::UNLINKAT, Operation::Remove, CallSubject::OldEntry { place: at(0, 1) }),
     supervised_calls(n::RENAMEAT2, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
-    supervised_calls(n::TRUNCATE, Operation::Truncate, CallSubject::Object { place: here(0), links: Links::Followed }),
+    supervised_calls(
+        n::TRUNCATE,
+        Operation::Truncate,
+        CallSubject::Object { place: here(0), links: Links::Followed },
+    ),
     supervised_calls(n::FCHMOD, Operation::ChangeMode, CallSubject::Descriptor { argument: 0 }),
-    supervised_calls(n::FCHMODAT, Operation::ChangeMode, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
+    supervised_calls(
+        n::FCHMODAT,
+        Operation::ChangeMode,
+        CallSubject::Object { place: at(0, 1), links: Links::Followed },
+    ),
     supervised_calls(
         n::FCHMODAT2,
         Operation::ChangeMode,
@@ -134,7 +150,11 @@ const CHANGES: &[SupervisedCall] = &[
         Operation::ChangeAttributes,
         CallSubject::Object { place: here(0), links: Links::Followed },
     ),
-    supervised_calls(n::LSETXATTR, Operation::ChangeAttributes, CallSubject::Object { place: here(0), links: Links::Kept }),
+    supervised_calls(
+        n::LSETXATTR,
+        Operation::ChangeAttributes,
+        CallSubject::Object { place: here(0), links: Links::Kept },
+    ),
     supervised_calls(n::FSETXATTR, Operation::ChangeAttributes, CallSubject::Descriptor { argument: 0 }),
     supervised_calls(
         n::REMOVEXATTR,
@@ -174,12 +194,36 @@ const OLD_CHANGES: &[SupervisedCall] = &[
     supervised_calls(n::RMDIR, Operation::Remove, CallSubject::OldEntry { place: here(0) }),
     supervised_calls(n::RENAME, Operation::Rename, CallSubject::Moved { from: here(0), to: here(1) }),
     supervised_calls(n::RENAMEAT, Operation::Rename, CallSubject::Moved { from: at(0, 1), to: at(2, 3) }),
-    supervised_calls(n::CHMOD, Operation::ChangeMode, CallSubject::Object { place: here(0), links: Links::Followed }),
-    supervised_calls(n::CHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Followed }),
-    supervised_calls(n::LCHOWN, Operation::ChangeOwner, CallSubject::Object { place: here(0), links: Links::Kept }),
-    supervised_calls(n::UTIME, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
-    supervised_calls(n::UTIMES, Operation::ChangeTimes, CallSubject::Object { place: here(0), links: Links::Followed }),
-    supervised_calls(n::FUTIMESAT, Operation::ChangeTimes, CallSubject::Object { place: at(0, 1), links: Links::Followed }),
+    supervised_calls(
+        n::CHMOD,
+        Operation::ChangeMode,
+        CallSubject::Object { place: here(0), links: Links::Followed },
+    ),
+    supervised_calls(
+        n::CHOWN,
+        Operation::ChangeOwner,
+        CallSubject::Object { place: here(0), links: Links::Followed },
+    ),
+    supervised_calls(
+        n::LCHOWN,
+        Operation::ChangeOwner,
+        CallSubject::Object { place: here(0), links: Links::Kept },
+    ),
+    supervised_calls(
+        n::UTIME,
+        Operation::ChangeTimes,
+        CallSubject::Object { place: here(0), links: Links::Followed },
+    ),
+    supervised_calls(
+        n::UTIMES,
+        Operation::ChangeTimes,
+        CallSubject::Object { place: here(0), links: Links::Followed },
+    ),
+    supervised_calls(
+        n::FUTIMESAT,
+        Operation::ChangeTimes,
+        CallSubject::Object { place: at(0, 1), links: Links::Followed },
+    ),
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_CHANGES: &[SupervisedCall] = &[];
@@ -195,7 +239,11 @@ const ADDRESSES: &[SupervisedCall] = &[
 const PRIORITIES: &[SupervisedCall] = &[
     supervised_calls(n::SETPRIORITY, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
     supervised_calls(n::IOPRIO_SET, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
-    supervised_calls(n::SCHED_SETSCHEDULER, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
+    supervised_calls(
+        n::SCHED_SETSCHEDULER,
+        Operation::ChangeAttributes,
+        CallSubject::Process { argument: 0 },
+    ),
     supervised_calls(n::SCHED_SETPARAM, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
     supervised_calls(n::SCHED_SETATTR, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),
     supervised_calls(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, CallSubject::Process { argument: 0 }),

@@ -2,12 +2,12 @@
 
 use crate::authority::AuthorityNumbers;
 use crate::calls::{FilterOptions, keeps_datagrams};
-use crate::request::NetworkKind;
-use crate::request::bytes::{Reader, Writer};
 use crate::plan::{Layer, Plan, Ruling, ruling_at};
 use crate::policy::Access;
-use crate::protect::{NamedFile, Repository, MustNotExist};
+use crate::protect::{MustNotExist, NamedFile, Repository};
 use crate::remedies::Remedies;
+use crate::request::NetworkKind;
+use crate::request::bytes::{Reader, Writer};
 use std::path::PathBuf;
 
 /// Everything about a sandbox but the command in it. Two commands with equal ones can have the same sandbox prepared.

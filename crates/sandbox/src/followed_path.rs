@@ -174,7 +174,11 @@ mod tests {
         let tree = Tree::of(&["/w/a/", "/w/file", "/w/link -> a", "/w/nowhere -> gone"]);
         for name in ["a", "file", "link", "nowhere", "missing"] {
             let directory = Path::new("/w");
-            assert_eq!(FollowedPath::to(name, directory, &tree), FollowedPath::of(&directory.join(name), &tree), "{name}");
+            assert_eq!(
+                FollowedPath::to(name, directory, &tree),
+                FollowedPath::of(&directory.join(name), &tree),
+                "{name}"
+            );
         }
     }
 

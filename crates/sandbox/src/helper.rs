@@ -6,26 +6,26 @@
 //! process namespace where there is one, and answers for the supervised system calls.
 
 mod caller;
-mod emulated;
 mod draft;
-mod namespaces;
+mod emulated;
 mod judge;
 mod memory;
+mod namespaces;
 mod place;
 mod prepared;
 mod process_links;
 mod rules;
 mod socket_owners;
-mod view;
 mod supervisor;
+mod view;
 
 use self::prepared::{MountChanges, Prepared};
-use self::view::{Console, Underneath};
 use self::supervisor::SupervisorOrigin;
+use self::view::{Console, Underneath};
 use crate::confinement::Confinement;
-use crate::request::{self, DOOR, Failure, NetworkKind, LaunchRequest, Report, ConfineStep, HelperRequest};
 use crate::plan::{ruling_at, tmux_directory};
 use crate::policy::Access;
+use crate::request::{self, ConfineStep, DOOR, Failure, HelperRequest, LaunchRequest, NetworkKind, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -46,7 +46,7 @@ use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::lockdown::{Twin, fork};
 use windlass_sys::mark::Halves;
 use windlass_sys::process::{Pid, Process};
-use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, Stdio, SpawnStep};
+use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, SpawnStep, Stdio};
 
 /// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
 pub fn run() {
@@ -260,7 +260,12 @@ struct Confining<'a> {
 }
 
 impl Confining<'_> {
-    fn confine(self, order: &mut LaunchRequest, file: OwnedFd, mut passed: Passed) -> Result<RunningCommand, Stopped> {
+    fn confine(
+        self,
+        order: &mut LaunchRequest,
+        file: OwnedFd,
+        mut passed: Passed,
+    ) -> Result<RunningCommand, Stopped> {
         let Self { links, confinement, standing } = self;
         belong_to_session(order, links.channel)?;
         let inherited = take_over(order, &mut passed)?;
@@ -268,7 +273,8 @@ impl Confining<'_> {
         let (watcher, door) = match (confinement.namespaces, confinement.supervisor) {
             (true, _) => {
                 if standing.is_none() {
-                    enter_namespaces(confinement.own_network, &mut passed).map_err(at(ConfineStep::Namespaces))?;
+                    enter_namespaces(confinement.own_network, &mut passed)
+                        .map_err(at(ConfineStep::Namespaces))?;
                 }
                 // Before the furniture, which may lie over some of them.
                 let pieces = view::copy_pieces(confinement)?;
@@ -298,7 +304,11 @@ impl Confining<'_> {
 }
 
 /// From here on there is no way back. The watcher answers for what is asked about from now on.
-fn lock(confinement: &Confinement, watcher: Option<&SupervisorProcess>, given: &Given) -> Result<(), Failure> {
+fn lock(
+    confinement: &Confinement,
+    watcher: Option<&SupervisorProcess>,
+    given: &Given,
+) -> Result<(), Failure> {
     if !confinement.namespaces {
         // The kernel writes a core dump into the working directory itself, and asks no supervisor.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
@@ -504,9 +514,12 @@ fn explain(order: &LaunchRequest, failure: LaunchFailure) -> Stopped {
     let stage = match failure.step {
         SpawnStep::Directory => ConfineStep::Directory,
         SpawnStep::Execute => ConfineStep::Execute,
-        SpawnStep::Clone | SpawnStep::Session | SpawnStep::Terminal | SpawnStep::Descriptors | SpawnStep::Groups | SpawnStep::Limits => {
-            ConfineStep::Command
-        }
+        SpawnStep::Clone
+        | SpawnStep::Session
+        | SpawnStep::Terminal
+        | SpawnStep::Descriptors
+        | SpawnStep::Groups
+        | SpawnStep::Limits => ConfineStep::Command,
     };
     let place = match stage {
         ConfineStep::Directory => order.directory.to_string_lossy().into_owned(),

@@ -5,11 +5,11 @@ use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
 use crate::disk::DirectoryMemory;
 use crate::machine::Machine;
-use crate::request::{Failure, NetworkKind, Report, ConfineStep, HelperRequest};
 use crate::plan::{HIDDEN, Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use crate::remedies::Remedies;
-use crate::start::{Helper, HelperProgram, StartFailure, HelperConnection};
+use crate::request::{ConfineStep, Failure, HelperRequest, NetworkKind, Report};
+use crate::start::{Helper, HelperConnection, HelperProgram, StartFailure};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
@@ -281,7 +281,8 @@ impl NamespacePool {
     fn prepare_confined(&self, plan: &Plan, streams: StreamKind) -> Result<(), StartFailure> {
         let ground = self.ground(&plan.network)?;
         let preparation = self.preparation(plan, Some(&ground), streams);
-        let is_it = |(ready, talk): &(Preparation, HelperConnection)| *ready == preparation && talk.is_there();
+        let is_it =
+            |(ready, talk): &(Preparation, HelperConnection)| *ready == preparation && talk.is_there();
         if self.waiting().prepared.as_ref().is_some_and(is_it) {
             return Ok(());
         }

@@ -69,7 +69,9 @@ impl Pattern {
     #[must_use]
     pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
-        let way = path.map(|(path, _)| FollowedPath::of(&path, &Disk::default())).filter(FollowedPath::leads_somewhere);
+        let way = path
+            .map(|(path, _)| FollowedPath::of(&path, &Disk::default()))
+            .filter(FollowedPath::leads_somewhere);
         match way {
             Some(way) => Self { resolved: Some(way.links().to_vec()), plain: Some(way.end), text: self.text },
             None => self,

@@ -13,14 +13,14 @@ use crate::authority::Authority;
 use crate::denial::NOT_WRITABLE;
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
-use crate::namespaces::{NamespacePool, OwnFiles};
+use crate::followed_path::FollowedPath;
 use crate::machine::Machine;
+use crate::namespaces::{NamespacePool, OwnFiles};
 use crate::pattern::BadPattern;
 use crate::policy::{Access, Base, Confined, Network};
-use crate::protect::{self, ConfigurationJudge, NamedFile, Repository, MustNotExist};
+use crate::protect::{self, ConfigurationJudge, MustNotExist, NamedFile, Repository};
 use crate::remedies::Remedies;
 use crate::repository;
-use crate::followed_path::FollowedPath;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -177,7 +177,8 @@ pub fn plan(
     let ruled = expand::add_rules(confined, surroundings, files, &mut rulings)?;
     unborn.extend(ruled.unborn);
     remarks.extend(ruled.remarks);
-    let judgement = if machine.supervisor { ConfigurationJudge::Supervisor } else { ConfigurationJudge::Missing };
+    let judgement =
+        if machine.supervisor { ConfigurationJudge::Supervisor } else { ConfigurationJudge::Missing };
     let protected = protect::add_protected(surroundings, judgement, files, &mut rulings);
     unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));

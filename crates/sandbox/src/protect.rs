@@ -4,12 +4,12 @@
 
 use crate::disk::was_there_before;
 use crate::files::{Files, Kind};
+use crate::followed_path::FollowedPath;
 use crate::git_config;
 use crate::namespaces::OwnFiles;
 use crate::obeyed_names::{self, OBEYED_IN_HOME, ObeyedName};
-use crate::plan::{Ruling, Rulings, PolicyContext, TEMPORARY, ruling_at};
+use crate::plan::{PolicyContext, Ruling, Rulings, TEMPORARY, ruling_at};
 use crate::policy::Access;
-use crate::followed_path::FollowedPath;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -132,7 +132,11 @@ pub(crate) fn add_own_files(
     let OwnFiles { program, configuration, startup, search_path, .. } = &surroundings.own_files;
     let mut ways: Vec<(FollowedPath, &str)> =
         configuration.iter().map(|path| (FollowedPath::of(path, files), CONFIGURATION)).collect();
-    for directory in startup.iter().map(|directory| FollowedPath::of(directory, files)).filter(FollowedPath::leads_somewhere) {
+    for directory in startup
+        .iter()
+        .map(|directory| FollowedPath::of(directory, files))
+        .filter(FollowedPath::leads_somewhere)
+    {
         let below = |name: &str| FollowedPath::of(&directory.end.join(name), files);
         ways.extend(OwnFiles::STARTUP.map(|name| (FollowedPath::to(name, &directory.end, files), STARTUP)));
         ways.extend(OwnFiles::STARTUP_BELOW.map(|name| (below(name), STARTUP)));
@@ -151,7 +155,8 @@ pub(crate) fn add_own_files(
     ways.extend(search_path.iter().map(|path| (FollowedPath::of(path, files), ON_PATH)));
     // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
     let workspace = FollowedPath::of(&surroundings.workspace, files).end;
-    let is_elsewhere = |way: &FollowedPath| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
+    let is_elsewhere =
+        |way: &FollowedPath| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
     let program = program.iter().map(|path| FollowedPath::of(path, files)).filter(is_elsewhere);
     ways.extend(program.map(|way| (way, PROGRAM)));
     let mut unborn = Vec::new();

@@ -385,7 +385,10 @@ mod tests {
     }
 
     fn confine() -> HelperRequest {
-        HelperRequest::Confine { confinement: Box::new(confinement::tests::sample()), order: Box::new(order()) }
+        HelperRequest::Confine {
+            confinement: Box::new(confinement::tests::sample()),
+            order: Box::new(order()),
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use crate::confinement::StreamKind;
 use crate::denial::Denial;
 use crate::namespaces::NamespacePool;
-use crate::request::{Failure, LaunchRequest, Report, ConfineStep, HelperRequest};
 use crate::plan::Plan;
+use crate::request::{ConfineStep, Failure, HelperRequest, LaunchRequest, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
@@ -14,7 +14,7 @@ use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::limits::{OpenFiles, ProcessLimits};
-use windlass_sys::mark::{RuntimeTag, Halves, Mark};
+use windlass_sys::mark::{Halves, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::{self, Kinship, Launch, LaunchFailure, Stdio};
@@ -97,7 +97,11 @@ impl From<Failure> for StartFailure {
 }
 
 /// Starts a command under a plan.
-pub fn launch(grounds: &NamespacePool, plan: &Plan, mut command: Command<'_>) -> Result<ConfinedProcess, StartFailure> {
+pub fn launch(
+    grounds: &NamespacePool,
+    plan: &Plan,
+    mut command: Command<'_>,
+) -> Result<ConfinedProcess, StartFailure> {
     if let Some(state) = &grounds.own_files().state_inside {
         state.set(&mut command.environment, plan);
     }

@@ -10,12 +10,12 @@ mod follow;
 mod input;
 mod launch;
 mod limits;
-mod resumable;
 mod methods;
 mod output;
 mod permissions;
 mod process;
 mod processes;
+mod resumable;
 mod start;
 
 use std::ffi::OsString;

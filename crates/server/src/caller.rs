@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::OnceCell;
-use windlass_engine::peer::{self, PeerConfinement, Holder};
+use windlass_engine::peer::{self, Holder, PeerConfinement};
 
 use crate::gate::Access;
 use crate::unread::network::{self, Owned};

@@ -37,7 +37,7 @@ use windlass_protocol::app::{
 
 pub use self::endpoint::{Encryption, Endpoint, NoEndpoint};
 pub use self::error::ClientError;
-pub use self::output::{Output, ClientPiece};
+pub use self::output::{ClientPiece, Output};
 pub use self::process::{Exit, Io, Process, Start};
 pub use self::queue::Slowness;
 pub use windlass_protocol::app as shapes;
@@ -45,7 +45,7 @@ pub use windlass_protocol::app as shapes;
 use self::endpoint::Wires;
 use self::link::{AfterLoss, Link};
 use self::queue::{Fate, LastOf, Queue};
-use self::routes::{Routes, OutputInterest};
+use self::routes::{OutputInterest, Routes};
 use crate::gate::Token;
 
 /// How a client introduces itself.

@@ -5,10 +5,10 @@
 //! numbers are an index into the session's journal, and nothing is kept twice. Long waits, file operations and input that
 //! nobody reads each wait by themselves; nothing waits for them.
 
+mod background_jobs;
 mod connection;
 mod control;
 mod environment;
-mod background_jobs;
 mod files;
 mod follow;
 mod permissions;

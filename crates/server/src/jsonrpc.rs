@@ -4,12 +4,12 @@
 //! How bytes become messages is the transport's: lines on pipes, frames on a WebSocket.
 
 pub(crate) mod connection;
-pub(crate) mod ws_upgrade;
 pub mod listen;
 pub(crate) mod peer;
 pub(crate) mod socket_path;
 pub(crate) mod websocket;
+pub(crate) mod ws_upgrade;
 
-pub(crate) use self::connection::{MessageHandler, Inbox, Next, serve};
+pub(crate) use self::connection::{Inbox, MessageHandler, Next, serve};
 pub(crate) use self::listen::Via;
 pub(crate) use self::peer::{Framing, Peer, Stamping};

@@ -17,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use windlass_engine::{Pid, is_stopped};
-use windlass_tools::{Call, Delivery, ShimFailure, Outcome, PassedOn, Reply, Toolbox};
+use windlass_tools::{Call, Delivery, Outcome, PassedOn, Reply, ShimFailure, Toolbox};
 
 /// Where shims are reached, below the state directory.
 pub const DOORS: &str = "keepers";

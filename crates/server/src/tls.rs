@@ -15,8 +15,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use windlass_tls::Verifier;
 
 use crate::jsonrpc::connection::Source;
-use crate::jsonrpc::ws_upgrade::{Stream, Unread};
 use crate::jsonrpc::peer::Sink;
+use crate::jsonrpc::ws_upgrade::{Stream, Unread};
 
 /// A server's certificate and its key, ready for use.
 #[derive(Clone)]

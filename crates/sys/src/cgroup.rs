@@ -13,7 +13,7 @@ mod nest;
 pub use events::{EventFd, Events};
 pub use layout::Hierarchies;
 pub use leaf::SessionCgroup;
-pub use nest::{RuntimeCgroup, RuntimeCgroupName, UnusedController, Unusable, remove_abandoned};
+pub use nest::{RuntimeCgroup, RuntimeCgroupName, Unusable, UnusedController, remove_abandoned};
 
 /// What the kernel can count and limit for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

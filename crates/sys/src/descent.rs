@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::mark::{RuntimeTag, Halves, Mark};
+use crate::mark::{Halves, Mark, RuntimeTag};
 use crate::process::{Pid, Process, parent_of};
 use crate::tree;
 

@@ -257,11 +257,16 @@ impl Watch {
 
     /// A daemon may read the terminal for a client that asked it to: `pinentry` for `gpg`, the server of `tmux` for the
     /// client that is attached. It has the terminal open and does not belong to it.
-    fn reader_elsewhere(&mut self, source: &Source, members: &[(Pid, ProcessStat)]) -> Option<(Look, ProcessStat)> {
+    fn reader_elsewhere(
+        &mut self,
+        source: &Source,
+        members: &[(Pid, ProcessStat)],
+    ) -> Option<(Look, ProcessStat)> {
         /// A search takes milliseconds where there are hundreds of processes.
         const REST: Duration = Duration::from_millis(50);
         const REST_PER_SEARCH: u32 = 20;
-        let reads = |watch: &mut Self, pid: Pid, facts: ProcessStat| match look_at(watch, source, pid, facts) {
+        let reads = |watch: &mut Self, pid: Pid, facts: ProcessStat| match look_at(watch, source, pid, facts)
+        {
             look @ (Look::Reads(_) | Look::Behind(..)) => Some((look, facts)),
             Look::Asks(_) | Look::Busy | Look::Denied => None,
         };

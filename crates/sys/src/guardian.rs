@@ -7,7 +7,7 @@
 use crate::cgroup::{self, Hierarchies};
 use crate::ladder::KillLadder;
 use crate::limits::{self, ProcessLimits};
-use crate::mark::{RuntimeTag, Fate, Mark};
+use crate::mark::{Fate, Mark, RuntimeTag};
 use crate::pipes;
 use crate::process::Process;
 use crate::signal::Signal;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::descent::Descent;
-use crate::mark::{RuntimeTag, Mark};
+use crate::mark::{Mark, RuntimeTag};
 use crate::process::{Pid, Process};
 use crate::signal::Signal;
 use crate::tree;

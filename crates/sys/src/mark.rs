@@ -246,7 +246,7 @@ fn random_below(ceiling: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{RuntimeTag, Fate, Pid, MarkSupport};
+    use super::{Fate, MarkSupport, Pid, RuntimeTag};
 
     #[test]
     fn a_mark_carries_its_sequence_and_fate() {

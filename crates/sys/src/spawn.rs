@@ -8,7 +8,7 @@ mod slots;
 
 use self::slots::{Low, Table};
 use crate::limits::{Bound, OpenFiles, ProcessLimits};
-use crate::mark::{RuntimeTag, Halves, Mark};
+use crate::mark::{Halves, Mark, RuntimeTag};
 use crate::process::{Pid, Process};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;

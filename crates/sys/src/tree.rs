@@ -5,7 +5,7 @@
 //! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each. One that shed
 //! its mark is recognised by its session's leader, which it cannot change without becoming one itself.
 
-use crate::mark::{RuntimeTag, Fate, Mark, marks_on};
+use crate::mark::{Fate, Mark, RuntimeTag, marks_on};
 use crate::process::{Pid, Process, session_of};
 use crate::signal::Signal;
 use rustix::io::Errno;

@@ -1,7 +1,7 @@
 //! What processes use, from the process table alone: CPU time, memory, threads, descriptors, bytes written. One small file
 //! a process tells most of it; the dearer ones are read only by whoever wants them.
 
-use crate::mark::{RuntimeTag, Mark, marks_on};
+use crate::mark::{Mark, RuntimeTag, marks_on};
 use crate::process::Pid;
 use crate::tree::everyone;
 use std::collections::HashMap;

@@ -33,15 +33,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 
-use self::http::{ReceivedRequest, StreamEnd, ScriptedEvent, Reply as HttpReply, Server, Stream};
+use self::http::{ReceivedRequest, Reply as HttpReply, ScriptedEvent, Server, Stream, StreamEnd};
 use self::reply::{After, Garbage, Matter};
 use self::script::Script;
 
 pub use self::gate::Gate;
 pub use self::invariants::Invariants;
 pub use self::reply::{Call, Reply, Usage, call, call_verbatim, custom, say, think};
-pub use self::request::{RequestDialect, Request, ToolName};
-pub use self::script::{Role, ModelTurn, always, role, turn};
+pub use self::request::{Request, RequestDialect, ToolName};
+pub use self::script::{ModelTurn, Role, always, role, turn};
 
 /// What the endpoint calls its only model.
 pub const MODEL: &str = "scripted";

@@ -26,7 +26,7 @@ use crate::hang_deadline;
 mod message;
 mod websocket;
 
-pub use message::{Message, ServerError, RequestId};
+pub use message::{Message, RequestId, ServerError};
 
 use websocket::Decoder;
 
@@ -140,7 +140,11 @@ impl Wire {
     }
 
     /// Asks, and waits for the answer; everything else that comes meanwhile is kept.
-    pub fn request(&mut self, method: &str, params: &Value) -> Result<std::result::Result<Value, ServerError>> {
+    pub fn request(
+        &mut self,
+        method: &str,
+        params: &Value,
+    ) -> Result<std::result::Result<Value, ServerError>> {
         let asked = self.ask(method, params)?;
         self.answer(asked)
     }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use windlass_rules::{Judgement, Rules, Verdict};
+use windlass_exec_policy::{Judgement, Rules, Verdict};
 
 use crate::arguments::{Arguments, BadArgument};
 use crate::call::{Approval, Call};

@@ -10,7 +10,7 @@ use windlass_engine::{LoadRecord, Receipt, SessionId, SessionRecord, Store};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
-use crate::live_session::{LiveSession, Number, EndAnnounced};
+use crate::live_session::{EndAnnounced, LiveSession, Number};
 use crate::owner::Sharing;
 use crate::report;
 use crate::tool::{NOTHING_WRITTEN, ToolError, holds, note_lines};

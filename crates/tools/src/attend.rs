@@ -119,9 +119,10 @@ impl Wait {
     fn ending(&self, met: Met) -> WaitEnd {
         match met {
             Met::Exit(_) if self.asked => WaitEnd::Met("exit", "exited".into()),
-            Met::Pattern(found) => {
-                WaitEnd::Met("pattern", format!("pattern matched at {}..{}", found.raw.from(), found.raw.to()))
-            }
+            Met::Pattern(found) => WaitEnd::Met(
+                "pattern",
+                format!("pattern matched at {}..{}", found.raw.from(), found.raw.to()),
+            ),
             Met::Idle(idle) => WaitEnd::Met("idle", format!("idle for {}", report::seconds(idle))),
             Met::Port(port) => WaitEnd::Met("port", format!("listening on port {port}")),
             Met::Input(wanted) if self.asked => WaitEnd::Input(wanted),

@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use windlass_exec_policy::changes_what_runs;
 use windlass_output::{Shown, beyond_ascii};
-use windlass_rules::changes_what_runs;
 
 use crate::arguments::{Arguments, BadArgument};
 use crate::toolbox::Toolbox;

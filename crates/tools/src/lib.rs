@@ -5,18 +5,16 @@
 #![forbid(unsafe_code)]
 
 mod announcements;
-mod reply_builder;
 mod approval;
+mod archived;
 mod arguments;
 mod attend;
 mod call;
 mod catalogue;
 mod delivery;
-mod archived;
 mod environment;
 mod execution;
 mod live_session;
-mod shims;
 mod login;
 mod others;
 mod owner;
@@ -24,10 +22,12 @@ mod plain;
 mod random;
 mod reach;
 mod readable;
+mod reply_builder;
 mod report;
 mod secrets;
 mod session_queue;
 mod shell;
+mod shims;
 mod tool;
 mod toolbox;
 mod until;
@@ -35,28 +35,28 @@ mod variable_patterns;
 mod views;
 
 pub use call::{
-    UserReplyFuture, Approval, Approved, Call, Dismissal, SessionEvent, LeftProcess, Person, Progress, Question, Reply,
-    SessionSummary, UnknownTool,
+    Approval, Approved, Call, Dismissal, LeftProcess, Person, Progress, Question, Reply, SessionEvent,
+    SessionSummary, UnknownTool, UserReplyFuture,
 };
 pub use catalogue::{Hints, Profile, Tool};
 pub use delivery::{Delivery, Outcome};
 pub use environment::{EnvironmentPolicy, Inherit, SecretVariables, Variables};
 pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
-pub use shims::{ShimFailure, Shims, PassedOn, Pending, ShimStarted};
 pub use others::OtherRuntimes;
 pub use owner::Sharing;
 pub use reach::{ConfinedReply, PathAccess, path_from_json, path_to_json};
 pub use report::denials_json;
 pub use secrets::looks_secret;
 pub use session_queue::CallTicket;
+pub use shims::{PassedOn, Pending, ShimFailure, ShimStarted, Shims};
 /// How to start a program of ours that works in a sandbox.
 pub use windlass_engine::sandbox::HelperProgram;
 /// What commands may touch.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};
+/// What a toolbox is told about which commands may run.
+pub use windlass_exec_policy::{Rules, RulesFile};
 /// Text that a person decides on.
 pub use windlass_output::Shown;
-/// What a toolbox is told about which commands may run.
-pub use windlass_rules::{Rules, RulesFile};
 
 pub use toolbox::{Numbering, Toolbox, ToolboxOptions};
 pub use variable_patterns::{BadVariablePattern, VariablePatterns};

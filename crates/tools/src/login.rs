@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 use windlass_engine::sandbox::{Plan, Policy};
 use windlass_engine::{
-    CommandSpec, Engine, Journal, Keeping, Lifetime, Met, JournalPiece, Session, StartError, Stream, Until,
+    CommandSpec, Engine, Journal, JournalPiece, Keeping, Lifetime, Met, Session, StartError, Stream, Until,
 };
 use windlass_output::{Offset, Span};
 
 pub(crate) use self::state::ShellState;
 use crate::environment::{Composed, Connection, EnvironmentPolicy, Overrides, Variables, get};
-use crate::shell::{ShellDialect, Shell};
+use crate::shell::{Shell, ShellDialect};
 
 /// The most a start-up may print, environment included, before it is no longer looked at.
 const MOST_OUTPUT: u64 = 4 << 20;
@@ -246,7 +246,9 @@ fn startup_files(dialect: ShellDialect, variables: &[(OsString, OsString)]) -> V
         ShellDialect::Posix => below(&home, &[".profile"]),
     };
     let system = match dialect {
-        ShellDialect::Zsh => vec!["zsh/zshenv", "zsh/zprofile", "zsh/zlogin", "zshenv", "zprofile", "profile"],
+        ShellDialect::Zsh => {
+            vec!["zsh/zshenv", "zsh/zprofile", "zsh/zlogin", "zshenv", "zprofile", "profile"]
+        }
         ShellDialect::Bash | ShellDialect::Posix => vec!["profile", "profile.d", "bash.bashrc"],
     };
     files.extend(system.iter().map(|name| Path::new("/etc").join(name)));

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use windlass_engine::{SessionId, SessionRecord};
 
+use crate::archived::command;
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
-use crate::archived::command;
 use crate::report;
 use crate::tool::note_lines;
 use crate::toolbox::Toolbox;

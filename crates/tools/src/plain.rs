@@ -14,7 +14,7 @@ use windlass_engine::CommandSpec;
 
 use crate::environment::{get, put};
 use crate::login::Captured;
-use crate::shell::{ShellDialect, Shell, find_program};
+use crate::shell::{Shell, ShellDialect, find_program};
 
 /// What shells do themselves, and words that are no commands. A program may have such a name, too, but is not meant.
 const OWN: &[&str] = &[

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_engine::sandbox::{Access, HelperProgram, Plan, Policy};
-use windlass_engine::{OneShot, OneShotBounds, How};
+use windlass_engine::{How, OneShot, OneShotBounds};
 
 use crate::toolbox::Toolbox;
 
@@ -195,14 +195,15 @@ impl Toolbox {
 mod tests {
     use super::*;
     use windlass_engine::sandbox::{
-        Authority, Base, Confined, Layer, Network, Repository, Ruling, PolicyContext, MustNotExist,
+        Authority, Base, Confined, Layer, MustNotExist, Network, PolicyContext, Repository, Ruling,
     };
 
     #[test]
     fn what_must_stay_can_be_written_into_and_what_must_not_come_cannot() {
         let there = std::env::temp_dir();
         let missing = there.join("windlass-nobody-makes-this");
-        let unborn = |path: &Path| MustNotExist { path: path.into(), directory: "/".into(), origin: String::new() };
+        let unborn =
+            |path: &Path| MustNotExist { path: path.into(), directory: "/".into(), origin: String::new() };
         let ruling = Ruling { path: "/".into(), access: Access::Write, origin: String::new(), pinned: false };
         let plan = Plan {
             policy: "test",
@@ -259,7 +260,8 @@ mod tests {
             ruling("/w", Access::Write, true),
             PlaceRuling { path: odd.clone(), access: Access::Deny, pinned: false },
         ];
-        let reach = PathAccess { plan: None, places: Some(Places { rulings, fixed: vec!["/w/.git".into()] }) };
+        let reach =
+            PathAccess { plan: None, places: Some(Places { rulings, fixed: vec!["/w/.git".into()] }) };
         let other = PathAccess::from_json(&reach.to_json()).expect("it is what was given");
         assert_eq!(other.places, reach.places);
         assert!(!other.may_read(&odd) && !other.may_write(Path::new("/w/.git/config")));

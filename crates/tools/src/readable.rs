@@ -6,8 +6,8 @@ use windlass_engine::{Journal, SessionRecord, screen_text, with_causes};
 
 use crate::arguments::SessionRef;
 use crate::live_session::{LiveSession, Number};
-use crate::shims::loss;
 use crate::report;
+use crate::shims::loss;
 use crate::tool::ToolError;
 use crate::toolbox::Toolbox;
 

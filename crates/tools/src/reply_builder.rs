@@ -11,7 +11,7 @@ use windlass_engine::{Endpoint, Fitted, InputWanted, Missing, Progress, Receipt}
 use crate::attend::{WaitEnd, waiting, waiting_json};
 use crate::call::Reply;
 use crate::delivery::Delivery;
-use crate::live_session::{LiveSession, Showing, EndAnnounced};
+use crate::live_session::{EndAnnounced, LiveSession, Showing};
 use crate::random;
 use crate::report;
 use crate::toolbox::Toolbox;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use windlass_rules::ShellKind;
+use windlass_exec_policy::ShellKind;
 
 use crate::arguments::BadArgument;
 use crate::environment::get;
@@ -55,16 +55,14 @@ const LONGEST_SCRIPT: usize = 12 * 120 * 1024;
 ///
 /// An environment variable would be simpler, but a caller of the tools could set it, too, and so run another script than the
 /// one that was judged and recorded.
-const BASH: &str =
-    "mapfile -d '' -t -u 3 windlass_script; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
-const BASH_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_script; exec 4<&-; eval \"$windlass_script\"; \
-     mapfile -d '' -t -u 3 windlass_script; exec 3<&-; \
-     eval \"unset windlass_script windlass_options; $windlass_options$windlass_script\"";
-const ZSH: &str =
-    "windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
-const ZSH_WITH_STATE: &str = "windlass_script=\"$(</proc/self/fd/4)\"; exec 4<&-; eval \"$windlass_script\"; \
-     windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; \
-     eval \"unset windlass_script windlass_options; $windlass_options$windlass_script\"";
+const BASH: &str = "mapfile -d '' -t -u 3 windlass_code_mode; exec 3<&-; eval \"unset windlass_code_mode; $windlass_code_mode\"";
+const BASH_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_code_mode; exec 4<&-; eval \"$windlass_code_mode\"; \
+     mapfile -d '' -t -u 3 windlass_code_mode; exec 3<&-; \
+     eval \"unset windlass_code_mode windlass_options; $windlass_options$windlass_code_mode\"";
+const ZSH: &str = "windlass_code_mode=\"$(</proc/self/fd/3)\"; exec 3<&-; eval \"unset windlass_code_mode; $windlass_code_mode\"";
+const ZSH_WITH_STATE: &str = "windlass_code_mode=\"$(</proc/self/fd/4)\"; exec 4<&-; eval \"$windlass_code_mode\"; \
+     windlass_code_mode=\"$(</proc/self/fd/3)\"; exec 3<&-; \
+     eval \"unset windlass_code_mode windlass_options; $windlass_options$windlass_code_mode\"";
 const POSIX: &str = ". /proc/self/fd/3";
 /// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a file,
 /// through a descriptor of its own; ours is closed by the script's first words.
@@ -75,9 +73,9 @@ const POSIX_CLOSES: &str = "exec 3<&-; ";
 /// that close the descriptor stand on the script's first line, and bash reads that line whole before it runs a word of it.
 const BASH_FILE: &str = "/proc/self/fd/3";
 const BASH_FILE_CLOSES: &str = "exec 3<&-; BASH_ARGV0=$BASH; unset BASH_ARGV0; ";
-const BASH_FILE_CLOSES_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_script; exec 4<&-; eval \"$windlass_script\"; \
+const BASH_FILE_CLOSES_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_code_mode; exec 4<&-; eval \"$windlass_code_mode\"; \
      exec 3<&-; BASH_ARGV0=$BASH; unset BASH_ARGV0; \
-     eval \"unset windlass_script windlass_options; $windlass_options\"; ";
+     eval \"unset windlass_code_mode windlass_options; $windlass_options\"; ";
 
 /// Why a shell cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use windlass_engine::{LoadRecord, Presence, SessionId, SessionRecord};
 
-use crate::arguments::SessionRef;
-use crate::call::{Call, SessionEvent, Progress, Reply, SessionSummary};
-use crate::delivery::Delivery;
 use crate::archived::{Ended, command};
-use crate::live_session::{LiveSession, Number, EndAnnounced};
+use crate::arguments::SessionRef;
+use crate::call::{Call, Progress, Reply, SessionEvent, SessionSummary};
+use crate::delivery::Delivery;
+use crate::live_session::{EndAnnounced, LiveSession, Number};
 use crate::owner::Sharing;
 use crate::report;
 use crate::tool::{ToolError, note_lines};
@@ -233,8 +233,9 @@ impl Toolbox {
     /// The number of a session that somebody else keeps, if this caller may reach it.
     pub(crate) fn kept_number(&self, asked: &SessionRef) -> Option<Number> {
         // A name belongs to the session that runs: one of this runtime that is over does not hide a kept one.
-        let is_own =
-            |held: Arc<LiveSession>| matches!(asked, SessionRef::Number(_)) || held.session.receipt().is_none();
+        let is_own = |held: Arc<LiveSession>| {
+            matches!(asked, SessionRef::Number(_)) || held.session.receipt().is_none()
+        };
         if self.find_held(asked).is_some_and(is_own) {
             return None;
         }
@@ -435,7 +436,8 @@ impl Toolbox {
     pub(crate) fn kept_announcements(&self, delivery: &Delivery) -> Vec<String> {
         let Some(store) = &self.options().store else { return Vec::new() };
         let mut announcements = Vec::new();
-        for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| known.end == EndAnnounced::Untold)
+        for (number, known) in
+            self.kept().lock().iter_mut().filter(|(_, known)| known.end == EndAnnounced::Untold)
         {
             let record = known.id.and_then(|id| store.load(id).ok());
             if let Some(receipt) = record.and_then(|record| record.receipt) {

@@ -11,26 +11,26 @@ use windlass_engine::sandbox::{Plan, Policy, PolicyContext};
 use windlass_engine::{
     CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
 };
+use windlass_exec_policy::Rules;
 use windlass_output::{Offset, Tokenizer};
-use windlass_rules::Rules;
 
 use crate::announcements::Remarks;
-use crate::reply_builder::listening;
+use crate::archived::ArchivedSessions;
 use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
-use crate::call::{Call, SessionEvent, LeftProcess, Reply, SessionSummary, UnknownTool};
+use crate::call::{Call, LeftProcess, Reply, SessionEvent, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
 use crate::delivery::Delivery;
-use crate::archived::ArchivedSessions;
 use crate::environment::{EnvironmentPolicy, Variables};
 use crate::live_session::{LiveSession, Number};
-use crate::shims::{Shims, DetachedSessions};
 use crate::login::{Captured, Login, LoginEnvironments};
 use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
+use crate::reply_builder::listening;
 use crate::session_queue::SessionQueues;
 use crate::shell::{AllowedShells, Shell, ShellError};
-use crate::tool::{self, ToolError, CallContext};
+use crate::shims::{DetachedSessions, Shims};
+use crate::tool::{self, CallContext, ToolError};
 use crate::{random, report};
 
 /// How a toolbox works.

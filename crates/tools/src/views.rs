@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use windlass_engine::{ProcessLine, Receipt};
 use windlass_output::{Offset, Span, Tokens};
 
+use crate::archived::command;
 use crate::arguments::SessionRef;
 use crate::call::SessionSummary;
-use crate::archived::command;
 use crate::live_session::{LiveSession, Number, Showing, ViewKind};
 use crate::report;
 use crate::toolbox::Toolbox;

@@ -87,8 +87,10 @@ mod tests {
     #[test]
     fn a_list_is_commands_with_their_packages() {
         let parsed = parse("# what\n\nrg ripgrep # search\n  gdb\tgdb\n").unwrap();
-        let expected =
-            [PackageLine { command: "rg", package: "ripgrep" }, PackageLine { command: "gdb", package: "gdb" }];
+        let expected = [
+            PackageLine { command: "rg", package: "ripgrep" },
+            PackageLine { command: "gdb", package: "gdb" },
+        ];
         assert_eq!(parsed, expected);
     }
 

@@ -1,7 +1,7 @@
 //! One agent: how soon it asks the model, what it weighs, and what a step costs it, with and without a sandbox.
 
 use super::agent::Sandbox;
-use super::errand::{self, Done, AgentTask};
+use super::errand::{self, AgentTask, Done};
 use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::{Bar, Scale};

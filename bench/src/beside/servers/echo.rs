@@ -1,6 +1,6 @@
 //! A line typed into `cat` on a terminal, until the terminal's echo and cat's own copy have come back.
 
-use super::dialect::{ServerKind, Io, Name};
+use super::dialect::{Io, Name, ServerKind};
 use super::server::{Enough, Server};
 use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, hold};

@@ -1,7 +1,7 @@
 //! Much output, sent to a client that reads as fast as it can and compares every byte: how fast, at what cost, and what
 //! the server weighs meanwhile.
 
-use super::dialect::{ServerKind, Io};
+use super::dialect::{Io, ServerKind};
 use super::known::{Known, Printer};
 use super::server::{Enough, Server};
 use crate::beside::RowContext;

@@ -1,6 +1,6 @@
 //! A server at work, ours or Codex's, and the client's side of the conversation.
 
-use super::dialect::{ServerKind, ServerLine, Io, Name};
+use super::dialect::{Io, Name, ServerKind, ServerLine};
 use crate::beside::contest::Who;
 use crate::beside::{RowContext, process};
 use anyhow::{Context, Result, bail, ensure};

@@ -3,7 +3,7 @@
 //!
 //! The program is `cat FILE -`: what it prints says that it is there, and then it waits.
 
-use super::dialect::{ServerKind, ServerLine, Io, process_of};
+use super::dialect::{Io, ServerKind, ServerLine, process_of};
 use super::server::Server;
 use crate::beside::RowContext;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use windlass_model::{Call, Item, ContentPart, Role, ToolSpec};
+use windlass_llm::{Call, ContentPart, Item, Role, ToolSpec};
 
 use super::ToolContext;
 use crate::deps::AgentDeps;
 use crate::event::{EventKind, Reporter};
 use crate::history::HistoryEntry;
-use crate::team::{Status, Team, Waited, SubAgentRequest};
+use crate::team::{Status, SubAgentRequest, Team, Waited};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
+use crate::tool::{Output, Pace, Tool, ToolFuture, typed};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 const SHORTEST_WAIT: Duration = Duration::from_secs(10);

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
 use windlass_files::{FileOutput, TOOLS, Tool as Looking};
-use windlass_model::{Call, ContentPart, ToolSpec};
+use windlass_llm::{Call, ContentPart, ToolSpec};
 use windlass_tools::Toolbox;
 
 use super::ToolContext;
 use super::permission::Grants;
-use crate::tool::{Output, ToolFuture, Tool, arguments, shortened};
+use crate::tool::{Output, Tool, ToolFuture, arguments, shortened};
 
 /// The tools; the one for pictures only for models that see.
 pub(super) fn tools(around: &ToolContext, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {

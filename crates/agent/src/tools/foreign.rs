@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use windlass_foreign::{
-    CallOutcome, ForeignTool, ResultPart as Shown, RenderLimits, ResourceContent, ResourceText, Servers, Which,
-    render,
+use windlass_llm::{Call, ContentPart, ToolSpec};
+use windlass_mcp_client::{
+    CallOutcome, ForeignTool, RenderLimits, ResourceContent, ResourceText, ResultPart as Shown, Servers,
+    Which, render,
 };
-use windlass_model::{Call, ContentPart, ToolSpec};
 
 use super::ToolContext;
 use crate::event::{EventKind, Reporter};
-use crate::tool::{Output, Pace, ToolFuture, Tool, arguments};
+use crate::tool::{Output, Pace, Tool, ToolFuture, arguments};
 
 /// The tools of all servers that are up.
 pub(super) fn tools(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
@@ -96,10 +96,10 @@ fn part(shown: Shown) -> ContentPart {
 
 /// An outcome, for programs that follow what happens.
 fn summary(outcome: &CallOutcome) -> Value {
-    let content = |part: &windlass_foreign::Content| match part {
-        windlass_foreign::Content::Text(text) => json!({ "type": "text", "text": text }),
-        windlass_foreign::Content::Image { mime, .. } => json!({ "type": "image", "mimeType": mime }),
-        windlass_foreign::Content::Described(text) => json!({ "type": "text", "text": text }),
+    let content = |part: &windlass_mcp_client::Content| match part {
+        windlass_mcp_client::Content::Text(text) => json!({ "type": "text", "text": text }),
+        windlass_mcp_client::Content::Image { mime, .. } => json!({ "type": "image", "mimeType": mime }),
+        windlass_mcp_client::Content::Described(text) => json!({ "type": "text", "text": text }),
     };
     let content: Vec<Value> = outcome.content.iter().map(content).collect();
     json!({ "content": content, "structured_content": outcome.structured })
@@ -173,7 +173,7 @@ impl Tool for Resources {
 
 async fn read(verb: Library, servers: &Servers, arguments: &Map<String, Value>) -> Result<String, String> {
     let text = |field: &str| arguments.get(field).and_then(Value::as_str);
-    let failed = |error: windlass_foreign::CallError| error.to_string();
+    let failed = |error: windlass_mcp_client::CallError| error.to_string();
     match verb {
         Library::List => {
             let found = servers.list_resources(text("server")).await.map_err(failed)?;

@@ -6,18 +6,18 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::json;
-use windlass_model::{Call, Grammar, Input, ToolSpec};
+use windlass_llm::{Call, Grammar, Input, ToolSpec};
 use windlass_patch::{Patch, render_failure, render_success};
-use windlass_tools::{Detail, Emphasis, HelperProgram, Policy, PathAccess, ResolvedPath, Shown, Toolbox};
+use windlass_tools::{Detail, Emphasis, HelperProgram, PathAccess, Policy, ResolvedPath, Shown, Toolbox};
 
 use super::ToolContext;
 use super::permission::{Grants, declined, reason};
-use crate::user_prompter::{Approval, UserPrompter, Decision, Lasting};
 use crate::deps::ApprovalMode;
 use crate::event::{EventKind, Reporter};
 use crate::patching::{PatchTask, Patched};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, ToolFuture, Tool, shortened, typed};
+use crate::tool::{Output, Pace, Tool, ToolFuture, shortened, typed};
+use crate::user_prompter::{Approval, Decision, Lasting, UserPrompter};
 
 /// How much of a patch is shown to a person who is asked about it.
 const MOST_PATCH: usize = 16_000;

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use windlass_model::{Call, ToolSpec};
+use windlass_llm::{Call, ToolSpec};
 use windlass_tools::{Access, Detail, Emphasis, Network, Pattern, Policy, ResolvedPath, Shown};
 
 use super::ToolContext;
-use crate::user_prompter::{Approval, UserPrompter, Decision, Lasting};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
+use crate::tool::{Output, Pace, Tool, ToolFuture, typed};
+use crate::user_prompter::{Approval, Decision, Lasting, UserPrompter};
 
 /// How much of the model's reason is shown.
 const MOST_REASON: usize = 2_000;

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use windlass_model::{Call, ToolSpec};
+use windlass_llm::{Call, ToolSpec};
 
-use crate::event::{EventKind, Reporter, PlanStep, StepState};
-use crate::tool::{Output, ToolFuture, Tool, typed};
+use crate::event::{EventKind, PlanStep, Reporter, StepState};
+use crate::tool::{Output, Tool, ToolFuture, typed};
 
 pub(super) struct UpdatePlan {
     report: Reporter,
@@ -77,7 +77,8 @@ impl Tool for UpdatePlan {
                     "{under_way} steps are in_progress; at most one may be. The plan is unchanged."
                 ));
             }
-            let steps = arguments.plan.into_iter().map(|step| PlanStep { text: step.step, state: step.status });
+            let steps =
+                arguments.plan.into_iter().map(|step| PlanStep { text: step.step, state: step.status });
             report.tell(EventKind::Plan(steps.collect())).await;
             Output::text("Plan updated")
         })

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use windlass_model::{Call, ToolSpec};
+use windlass_llm::{Call, ToolSpec};
 use windlass_patch::Heredoc;
 use windlass_tools::{Call as ToolCall, CallTicket, Dismissal, Person, Policy, Progress, Reply, Toolbox};
 
 use super::ToolContext;
 use super::patch::Patcher;
 use super::permission::{declined, reason};
-use crate::user_prompter::{ApprovedForGood, AtTheTools, UserPrompter, Decision};
 use crate::deps::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Pace, ToolFuture, Tool, arguments, shortened};
+use crate::tool::{Output, Pace, Tool, ToolFuture, arguments, shortened};
+use crate::user_prompter::{ApprovedForGood, AtTheTools, Decision, UserPrompter};
 use crate::worker::Commands;
 
 /// The longest that one call waits: agents have nobody who cuts them off.
@@ -157,7 +157,7 @@ impl ProcessToolsShared {
         if let Some(note) = note {
             self.follow(note, &reply).await;
         }
-        let parts = vec![windlass_model::ContentPart::Text(reply.text)];
+        let parts = vec![windlass_llm::ContentPart::Text(reply.text)];
         Output { parts, ok: !reply.is_error, delivery: reply.delivery }
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use windlass_model::{Call, ToolSpec};
+use windlass_llm::{Call, ToolSpec};
 
 use super::ToolContext;
+use crate::tool::{Output, Pace, Tool, ToolFuture, typed};
 use crate::user_prompter::{UserPrompter, UserQuestion};
-use crate::tool::{Output, Pace, ToolFuture, Tool, typed};
 
 /// The most questions at once; more is an interrogation.
 const MOST_QUESTIONS: usize = 10;

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use windlass_model::{Call, CallId, Grammar, Input, ContentPart, ToolSpec};
-use windlass_script::{
+use windlass_code_mode::{
     Arguments, CallFuture, Cells, DESCRIPTION, GRAMMAR, Host, NAME, Options, Outcome, OutputItem, Status,
     ToolInfo, WAIT_DESCRIPTION, WAIT_NAME, Wait, wait_parameters,
 };
+use windlass_llm::{Call, CallId, ContentPart, Grammar, Input, ToolSpec};
 
 use crate::call_queue::CallQueue;
 use crate::event::{CallNote, EventKind, Reporter};
 use crate::notices::Notices;
-use crate::tool::{Output, ToolFuture, Tool, ToolSet, arguments};
+use crate::tool::{Output, Tool, ToolFuture, ToolSet, arguments};
 
 use super::ToolContext;
 

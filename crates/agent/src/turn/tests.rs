@@ -1,7 +1,7 @@
 //! Turns in every order of events: by example, and at random.
 
 use proptest::prelude::*;
-use windlass_model::{Input, Role};
+use windlass_llm::{Input, Role};
 
 use super::*;
 

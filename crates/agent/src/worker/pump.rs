@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use tokio::sync::mpsc;
-use windlass_model::{ResponseEvent, Failure, Remedy, Request};
+use windlass_llm::{Failure, Remedy, Request, ResponseEvent};
 
 use crate::model_client::ModelClient;
 

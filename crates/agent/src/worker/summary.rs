@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, PoisonError};
 
-use windlass_model::{ResponseEvent, Failure, Item, Remedy, Request, Role, Usage};
+use windlass_llm::{Failure, Item, Remedy, Request, ResponseEvent, Role, Usage};
 
 use super::{Worker, pump};
 use crate::compact::{PROMPT, replacement};
 use crate::event::EventKind;
-use crate::history::{HistoryEntry, History, ItemOrigin};
+use crate::history::{History, HistoryEntry, ItemOrigin};
 use crate::model_client::ModelClient;
 use crate::turn::Happened;
 
@@ -94,7 +94,9 @@ impl Asking {
         while let Some(event) = speech.next().await? {
             match event {
                 ResponseEvent::Item(item) => text += &item.words_of(Role::Assistant).unwrap_or_default(),
-                ResponseEvent::Completed(usage) if !text.trim().is_empty() => return Ok(Summary { text, usage }),
+                ResponseEvent::Completed(usage) if !text.trim().is_empty() => {
+                    return Ok(Summary { text, usage });
+                }
                 ResponseEvent::Completed(_) => return Err(Failure::passing("the model wrote no summary")),
                 _ => {}
             }
@@ -104,7 +106,9 @@ impl Asking {
 
     /// Even the request for a summary is too long: the oldest of what was done goes.
     fn drop_oldest(&mut self) -> bool {
-        let done = |entry: &HistoryEntry| !matches!(entry.origin, ItemOrigin::Context | ItemOrigin::User | ItemOrigin::Summary);
+        let done = |entry: &HistoryEntry| {
+            !matches!(entry.origin, ItemOrigin::Context | ItemOrigin::User | ItemOrigin::Summary)
+        };
         let place = self.entries.iter().position(done);
         place.map(|place| self.entries.remove(place)).is_some()
     }

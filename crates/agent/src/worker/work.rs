@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Sleep;
-use windlass_model::{Call, CallId, ResponseEvent, Failure, ContentPart, Request, Usage};
+use windlass_llm::{Call, CallId, ContentPart, Failure, Request, ResponseEvent, Usage};
 
 use super::summary::Summary;
 use super::{Worker, pump};
@@ -114,7 +114,10 @@ impl Work {
         for (_, (note, began)) in self.running.drain() {
             let wall = began.elapsed();
             let words = format!("Wall time: {:.1} seconds\naborted by user", wall.as_secs_f64());
-            self.due.push_back(Happened::Answered(CallId(note.id.clone()), vec![ContentPart::Text(words.clone())]));
+            self.due.push_back(Happened::Answered(
+                CallId(note.id.clone()),
+                vec![ContentPart::Text(words.clone())],
+            ));
             report.tell(EventKind::CallEnded { call: note, ok: false, wall, answer: words }).await;
         }
     }
@@ -141,7 +144,9 @@ impl Work {
         match piece {
             Some(Ok(ResponseEvent::Text(text))) => Arrived::Text(EventKind::Text(text)),
             Some(Ok(ResponseEvent::Thought(text))) => Arrived::Text(EventKind::Thought(text)),
-            Some(Ok(ResponseEvent::Started | ResponseEvent::Calling(_))) => Arrived::Text(EventKind::Text(String::new())),
+            Some(Ok(ResponseEvent::Started | ResponseEvent::Calling(_))) => {
+                Arrived::Text(EventKind::Text(String::new()))
+            }
             Some(Ok(ResponseEvent::Item(item))) => Arrived::Happened(Happened::Item(item)),
             Some(Ok(ResponseEvent::Completed(usage))) => {
                 self.stream = None;

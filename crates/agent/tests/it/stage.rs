@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use windlass_agent::{
-    ResponseFuture, Background, Beginning, AgentDeps, AgentEvent, EventKind, AgentConfig, ModelClient, ResponseStream, Spoken, Status, Team,
-    TeamLimits, ThreadId, Threads, ModelParams,
+    AgentConfig, AgentDeps, AgentEvent, Background, Beginning, EventKind, ModelClient, ModelParams,
+    ResponseFuture, ResponseStream, Spoken, Status, Team, TeamLimits, ThreadId, Threads,
 };
 use windlass_engine::{Engine, EngineOptions, KillDelays};
-use windlass_model::{
-    Call, CallId, Content, ResponseEvent as Piece, Failure, Input, Item, ContentPart, Request, Role, Usage,
+use windlass_llm::{
+    Call, CallId, Content, ContentPart, Failure, Input, Item, Request, ResponseEvent as Piece, Role, Usage,
 };
 use windlass_testkit::{HANG, Scratch};
 use windlass_tools::{Policy, Toolbox, ToolboxOptions};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_agent::{Background, EventKind, Status};
-use windlass_model::Request;
+use windlass_llm::Request;
 
 use super::stage::{Saying, Setting, Stage, calls, has_heard, heard, outputs, run, say};
 
@@ -81,7 +81,7 @@ async fn an_answer_does_not_wait_for_sub_agents_and_names_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sub_agent_that_fails_does_not_fail_its_parent() {
-    let child = |_: &Request| vec![Err(windlass_model::Failure::lasting("no such model"))];
+    let child = |_: &Request| vec![Err(windlass_llm::Failure::lasting("no such model"))];
     let mut stage = Stage::answering(starting_one(child, "it failed"));
     assert_eq!(stage.work("go").await, Status::Completed(Some("it failed".into())));
     assert!(has_heard(&stage.asked(stage.requests() - 1), "no such model"));

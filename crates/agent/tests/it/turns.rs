@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use windlass_agent::{Background, Beginning, EventKind, AgentConfig, Status};
-use windlass_model::{Failure, Remedy, Role};
+use windlass_agent::{AgentConfig, Background, Beginning, EventKind, Status};
+use windlass_llm::{Failure, Remedy, Role};
 
 use super::stage::{Setting, Stage, call, calls, done, has_heard, heard, message, outputs, run, say};
 
@@ -269,7 +269,7 @@ async fn a_conversation_goes_on_where_it_was_left() {
     assert_eq!(stage.root, root);
     stage.work("second").await;
     let second = stage.asked(0);
-    let texts: Vec<&str> = second.items.iter().map(windlass_model::Item::json).collect();
+    let texts: Vec<&str> = second.items.iter().map(windlass_llm::Item::json).collect();
     assert_eq!(texts[0], first.items[0].json());
     assert_eq!(second.items[1].words_of(Role::Assistant).as_deref(), Some("first answer"));
     let scratch = stage.end().await;

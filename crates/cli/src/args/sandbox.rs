@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use windlass_settings::SandboxMode;
+use windlass_config::SandboxMode;
 
 /// What a command may touch.
 #[derive(Clone, Debug, Default, Args)]

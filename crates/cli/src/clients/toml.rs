@@ -15,7 +15,9 @@ const SERVERS: &str = "mcp_servers";
 pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let document = parse(text)?;
     match entry(text, &document)? {
-        TomlPosition::NoList | TomlPosition::NoEntry { inline: false } => verified(appended(text, fields), &document),
+        TomlPosition::NoList | TomlPosition::NoEntry { inline: false } => {
+            verified(appended(text, fields), &document)
+        }
         TomlPosition::NoEntry { inline: true } | TomlPosition::Entry => Ok(edited(text, fields)?),
     }
 }

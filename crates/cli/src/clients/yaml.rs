@@ -34,7 +34,9 @@ pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
 /// Takes our entry out, and the list with it if it was alone there.
 pub(super) fn remove(text: &str) -> Result<String, Broken> {
     let lines = Line::all(text);
-    let YamlPosition::Entry { lines: entry, list, alone } = YamlPosition::find(&lines)? else { return Ok(text.to_owned()) };
+    let YamlPosition::Entry { lines: entry, list, alone } = YamlPosition::find(&lines)? else {
+        return Ok(text.to_owned());
+    };
     let without = replaced(&lines, &entry, "");
     if !alone {
         return Ok(without);

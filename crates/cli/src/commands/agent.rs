@@ -38,7 +38,7 @@ use self::task_words::one_task;
 pub(crate) use self::tools::sandbox;
 use self::watch::EventPrinter;
 use crate::args::{AgentArgs, AgentCommand, AgentOptions};
-use crate::commands::run::signals::{Signals, OutsideSignal};
+use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use windlass_config::{Layer, SandboxMode};
 use windlass_engine::sandbox::{Base, Confined, NamespacePool, Policy};
 use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
-use windlass_settings::{Layer, SandboxMode};
 
 use crate::args::{AppServe, SandboxModeName, ServerLimitWords};
 use crate::commands::run::clean_up;

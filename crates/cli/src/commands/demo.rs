@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use windlass_engine::{CommandSpec, Engine, Io, Journal, Met, KillDelays, Session, Terminal, Until};
+use windlass_engine::{CommandSpec, Engine, Io, Journal, KillDelays, Met, Session, Terminal, Until};
 use windlass_output::{Offset, Pattern, Span, Tokenizer, Tokens, Utf8, settle};
 
 use self::stage::DemoOutput;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use windlass_engine::{Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
-use windlass_server::exec::{ExecServer, ExecEnvironment};
+use windlass_server::exec::{ExecEnvironment, ExecServer};
 use windlass_server::listen::Listen;
 
 use crate::args::ExecServe;
@@ -55,10 +55,10 @@ fn engine(store: Option<Store>, order: &ExecServe, config: &Config) -> Result<En
     Ok(Engine::new(options)?)
 }
 
-fn place(config: &Config) -> Result<Place> {
+fn place(config: &Config) -> Result<ExecEnvironment> {
     let path = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let directory = Config::working_directory()?;
-    Ok(Place {
+    Ok(ExecEnvironment {
         variables: config.environment.clone(),
         shell: shell(&config.shell),
         home: path("HOME"),

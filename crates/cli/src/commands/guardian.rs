@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use windlass_engine::{KillDelays, Store};
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
-use windlass_sys::mark::{self, RuntimeTag, Mark};
+use windlass_sys::mark::{self, Mark, RuntimeTag};
 use windlass_sys::process::{self, Process};
 use windlass_sys::tree;
 

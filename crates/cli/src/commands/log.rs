@@ -7,7 +7,7 @@ mod missing;
 
 use anyhow::Result;
 use windlass_engine::{
-    Form, Journal, Reader, SessionRecord, Store, ReaderDemand, find_raw, has_alternate_screen, screen_text,
+    Form, Journal, Reader, ReaderDemand, SessionRecord, Store, find_raw, has_alternate_screen, screen_text,
 };
 use windlass_output::{Context, Offset, Span, Tokens};
 

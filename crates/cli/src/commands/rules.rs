@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use windlass_rules::{Judgement, JudgedCommand, Reason, Rules, ShellKind, Verdict};
+use windlass_exec_policy::{JudgedCommand, Judgement, Reason, Rules, ShellKind, Verdict};
 
 use crate::args::{RulesCheck, RulesCommand, RulesTest};
 use crate::config::{Config, below_home};

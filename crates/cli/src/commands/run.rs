@@ -4,10 +4,10 @@ mod front;
 pub(crate) mod input;
 pub(crate) mod plan;
 pub(crate) mod remote;
-pub(crate) mod signals;
-mod stream;
 mod report;
 mod run_end;
+pub(crate) mod signals;
+mod stream;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use windlass_output::Tokenizer;
 
 use self::front::LocalFront;
 use self::plan::Plan;
-use self::signals::Signals;
 use self::report::RunReport;
+use self::signals::Signals;
 use crate::args::{Run, ServerLimitWords};
 use crate::commands::guardian;
 use crate::config::Config;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use windlass_engine::sandbox::{
-    Access, Explanation, Network, Plan, Policy, Ruling, Summary, MustNotExist, plan_for,
+    Access, Explanation, MustNotExist, Network, Plan, Policy, Ruling, Summary, plan_for,
 };
 use windlass_tools::looks_secret;
 
@@ -104,7 +104,8 @@ fn plan_json(plan: &Plan) -> Value {
             "reason": ruling.origin,
         })
     };
-    let protected = |name: &MustNotExist| json!({ "path": name.path.display().to_string(), "reason": name.origin });
+    let protected =
+        |name: &MustNotExist| json!({ "path": name.path.display().to_string(), "reason": name.origin });
     let network = match &plan.network {
         Network::Hosts(hosts) => json!(hosts),
         network => network.name().into(),

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use windlass_engine::{Engine, KillDelays, SessionId, Store};
-use windlass_server::shim::{ShimSocket, Meeting};
+use windlass_server::shim::{Meeting, ShimSocket};
 use windlass_sys::background::{self, BackgroundProgram};
-use windlass_tools::{Call, Shims, Numbering, PassedOn, Pending, ShimStarted, Toolbox, ToolboxOptions};
+use windlass_tools::{Call, Numbering, PassedOn, Pending, ShimStarted, Shims, Toolbox, ToolboxOptions};
 
 use crate::args::{ShimOrder, ToolWords};
 use crate::commands::keep::{catch_signals, over};

@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 use windlass_engine::{KillDelays, ProcessKey, ProcessLine, SessionRecord, StopRequest, Store};
 use windlass_sys::ladder::KillLadder;
-use windlass_sys::mark::{self, RuntimeTag, Mark};
+use windlass_sys::mark::{self, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid, Process};
 
 use self::receipt::{await_end, await_receipt};

@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::look::{Look, Row};
 use self::screen::{Keys, OwnScreen};
 use crate::args::Top;
-use crate::commands::run::signals::{Signals, OutsideSignal};
+use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::config::{Config, own_size};
 use crate::failure::Exit;
 use crate::printing::print;

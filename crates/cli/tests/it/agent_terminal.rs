@@ -11,7 +11,7 @@ use windlass_engine::{CommandSpec, Engine, EngineOptions, Io, Session, Terminal}
 use windlass_output::{Offset, Span};
 use windlass_sys::pty::Size;
 use windlass_testkit::model::{
-    Gate, MODEL, Model, Reply, ModelTurn, always, call, custom, role, say, think, turn,
+    Gate, MODEL, Model, ModelTurn, Reply, always, call, custom, role, say, think, turn,
 };
 use windlass_testkit::{HANG, Scratch};
 

@@ -17,7 +17,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 use windlass_testkit::codex::cut_off;
-use windlass_testkit::model::{Model, Reply, Request, ModelTurn, always, turn};
+use windlass_testkit::model::{Model, ModelTurn, Reply, Request, always, turn};
 use windlass_testkit::{HANG, Scratch, peers, survivors};
 
 use crate::rig::{held, nothing_survives};

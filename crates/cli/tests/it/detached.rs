@@ -11,7 +11,7 @@ use windlass_engine::{
     CommandSpec, Engine, EngineOptions, Lifetime, ProcessKey, StartRecord, Store, StoreLimits,
 };
 use windlass_sys::guardian::wait_until_gone;
-use windlass_sys::mark::{RuntimeTag, Fate};
+use windlass_sys::mark::{Fate, RuntimeTag};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::{self, Size};
 use windlass_sys::signal::Signal;

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 use serde_json::{Value, json};
 use windlass_engine::{Lifetime, PidScope, ProcessKey, StartRecord, Store, StoreLimits};
 use windlass_sys::guardian::wait_until_gone;
-use windlass_sys::mark::{RuntimeTag, Fate};
+use windlass_sys::mark::{Fate, RuntimeTag};
 use windlass_sys::process::{Pid, Process, is_stopped};
 use windlass_sys::signal::Signal;
 use windlass_testkit::{HANG, hang_deadline, survivors};

@@ -44,7 +44,11 @@ impl Inner {
 
     /// Claims the session's name among all runtimes that share the store. Where that cannot be done the session starts and
     /// says so: a full disk is no reason to refuse a command.
-    pub(super) fn claim_name(&self, spec: &CommandSpec, seat: &mut PreparedSession) -> Result<(), StartError> {
+    pub(super) fn claim_name(
+        &self,
+        spec: &CommandSpec,
+        seat: &mut PreparedSession,
+    ) -> Result<(), StartError> {
         let (Some(name), Some(store)) = (&spec.name, &seat.store) else { return Ok(()) };
         let wanted = WantedName { name, owner: spec.owner.as_deref(), session: seat.id, runtime: self.own };
         match store.claim_name(wanted) {

@@ -138,7 +138,11 @@ impl Scratch {
     }
 
     fn journal(&self, disk: impl Disk + 'static, retention: Retention) -> Journal {
-        Journal::on(Arc::new(disk), SegmentPaths { dir: self.0.as_path().into(), id: ID, home: None }, retention)
+        Journal::on(
+            Arc::new(disk),
+            SegmentPaths { dir: self.0.as_path().into(), id: ID, home: None },
+            retention,
+        )
     }
 }
 

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use windlass_output::{Offset, Span};
 
 use super::disk::{Disk, RealDisk};
-use super::format::{HEADER_LEN, Header, SegmentPart, RECORD_LEN, Record};
+use super::format::{HEADER_LEN, Header, RECORD_LEN, Record, SegmentPart};
 use super::lost::Lost;
 use super::retention::{Budget, Fill, Retention, RollStep};
 use super::scan::OpenFiles;
-use super::segments::{SegmentPaths, Segment, Segments};
+use super::segments::{Segment, SegmentPaths, Segments};
 use super::{Chunk, Degraded};
 use crate::StreamBytes;
 
@@ -261,7 +261,8 @@ impl FileLog {
         let mut opening = [0; HEADER_LEN + RECORD_LEN];
         opening[..HEADER_LEN].copy_from_slice(&Header { start, before }.encode());
         opening[HEADER_LEN..].copy_from_slice(&record.encode());
-        self.write(&index, &opening, 0).map_err(|refused| self.failed(start, SegmentPart::Index, &refused.error))?;
+        self.write(&index, &opening, 0)
+            .map_err(|refused| self.failed(start, SegmentPart::Index, &refused.error))?;
         let data = self.create(start, SegmentPart::Data)?;
         // The record that closes the segment must have room.
         let fill = Fill::begin(self.budget.of_segment(start).saturating_sub(RECORD_LEN as u64), record);

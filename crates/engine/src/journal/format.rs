@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn only_names_we_would_write_are_ours() {
-        let file = SegmentFile { id: SessionId::new(1001), start: Offset::new(65536), part: SegmentPart::Data };
+        let file =
+            SegmentFile { id: SessionId::new(1001), start: Offset::new(65536), part: SegmentPart::Data };
         assert_eq!(file.to_string(), "1001-0000000000065536.out");
         assert_eq!(SegmentFile::parse(&file.to_string()), Some(file));
         for foreign in

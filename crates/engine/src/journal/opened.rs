@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use windlass_output::{Offset, Span};
 
 use super::file::{FileLog, Unlinked, truncated};
-use super::format::{HeaderFound, SegmentPart, SegmentFile};
+use super::format::{HeaderFound, SegmentFile, SegmentPart};
 use super::lost::Lost;
 use super::runtime_files::RuntimeFiles;
 use super::scan::SegmentView;
-use super::segments::{SegmentPaths, Segment, Segments};
+use super::segments::{Segment, SegmentPaths, Segments};
 use super::{Degraded, Retention, Why};
 use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 

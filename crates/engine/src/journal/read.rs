@@ -190,9 +190,10 @@ fn within(span: Span, part: Span) -> std::ops::Range<usize> {
 /// Where a segment ends or a lock was let go in between is nobody's business: such pieces become one.
 fn is_continued_by(last: &JournalPiece, piece: &JournalPiece) -> bool {
     match (last, piece) {
-        (JournalPiece::Bytes { stream, at, .. }, JournalPiece::Bytes { stream: next_stream, at: next_at, .. }) => {
-            (stream, at) == (next_stream, next_at)
-        }
+        (
+            JournalPiece::Bytes { stream, at, .. },
+            JournalPiece::Bytes { stream: next_stream, at: next_at, .. },
+        ) => (stream, at) == (next_stream, next_at),
         (JournalPiece::Dropped { .. }, JournalPiece::Dropped { .. }) => true,
         _ => false,
     }
@@ -204,7 +205,9 @@ fn extend(last: &mut JournalPiece, piece: JournalPiece) {
             *span = Span::new(span.from(), next.to());
             bytes.extend_from_slice(&more);
         }
-        (JournalPiece::Dropped { span }, JournalPiece::Dropped { span: next }) => *span = Span::new(span.from(), next.to()),
+        (JournalPiece::Dropped { span }, JournalPiece::Dropped { span: next }) => {
+            *span = Span::new(span.from(), next.to())
+        }
         _ => {}
     }
 }

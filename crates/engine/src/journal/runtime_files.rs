@@ -11,7 +11,7 @@ use windlass_sys::held_files::{HeldFile, held_in};
 use windlass_sys::process::Pid;
 
 use super::file::Unlinked;
-use super::format::{SegmentPart, SegmentFile};
+use super::format::{SegmentFile, SegmentPart};
 use super::segments::SegmentPaths;
 use crate::{Presence, ProcessKey};
 
@@ -43,7 +43,8 @@ impl RuntimeFiles {
 
     fn of(files: Vec<HeldFile>, place: &SegmentPaths) -> Self {
         let named = files.into_iter().filter_map(|file| Some((segment_of(&file.path, place)?, file)));
-        let (data, index): (Vec<_>, Vec<_>) = named.partition(|(segment, _)| segment.part == SegmentPart::Data);
+        let (data, index): (Vec<_>, Vec<_>) =
+            named.partition(|(segment, _)| segment.part == SegmentPart::Data);
         let mut found = Self::default();
         for (segment, file) in data {
             found.written.push((segment.start, file.position));

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use windlass_output::{Offset, Span};
 use windlass_sys::descriptor;
 
-use super::format::{HEADER_LEN, Header, HeaderFound, SegmentPart, RECORD_LEN, Record};
-use super::segments::{SegmentPaths, Segment};
+use super::format::{HEADER_LEN, Header, HeaderFound, RECORD_LEN, Record, SegmentPart};
+use super::segments::{Segment, SegmentPaths};
 
 /// A segment as it was when the lock was held, with the writer's open files where it still had them.
 pub(crate) struct SegmentView {

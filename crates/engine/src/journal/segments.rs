@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use windlass_output::{Offset, Span};
 
-use super::format::{SegmentPart, SegmentFile};
+use super::format::{SegmentFile, SegmentPart};
 use crate::SessionId;
 
 /// One segment: where it starts and how many bytes of output it holds.

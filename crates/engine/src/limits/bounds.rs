@@ -2,13 +2,13 @@
 //! and at the end; the watcher asks and notes in between.
 
 use super::rate::Rate;
-use super::{Amount, Crossed, Enforced, Limits, LimitMechanism, Peaks, Resource, Scope};
+use super::{Amount, Crossed, Enforced, LimitMechanism, Limits, Peaks, Resource, Scope};
 use crate::{Cause, Session};
 use rustix::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use windlass_sys::cgroup::{SessionCgroup, RuntimeCgroup};
+use windlass_sys::cgroup::{RuntimeCgroup, SessionCgroup};
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::process::How;
 use windlass_sys::signal::Signal;
@@ -94,7 +94,12 @@ impl Bounds {
     }
 
     /// Whether the session's own limit is below this.
-    pub(super) fn exceeded(&self, resource: Resource, used: Amount, means: LimitMechanism) -> Option<Crossed> {
+    pub(super) fn exceeded(
+        &self,
+        resource: Resource,
+        used: Amount,
+        means: LimitMechanism,
+    ) -> Option<Crossed> {
         let limit = self.limits.of(resource).filter(|limit| used > *limit)?;
         Some(Crossed { resource, scope: Scope::Session, limit, peak: used, means })
     }
@@ -147,7 +152,13 @@ impl Bounds {
         let by_signal = |resource, number: i32| {
             let limit = self.limits.of(resource).filter(|_| how == How::Signalled(Signal::from(number)))?;
             let peak = self.final_peaks().of(resource).map_or(limit, |peak| peak.max(limit));
-            Some(Crossed { resource, scope: Scope::Session, limit, peak, means: LimitMechanism::ResourceLimit })
+            Some(Crossed {
+                resource,
+                scope: Scope::Session,
+                limit,
+                peak,
+                means: LimitMechanism::ResourceLimit,
+            })
         };
         self.enforced_by_kernel()
             .or_else(|| self.killed_in_common(how))
@@ -235,6 +246,7 @@ impl Crossed {
     /// Whether asking would take too long: what grows faster than it can be asked to end, and is held by nothing but our
     /// looking, is killed at once, as the kernel would.
     pub(crate) fn ends_at_once(self) -> bool {
-        self.means == LimitMechanism::Watcher && matches!(self.resource, Resource::Memory | Resource::Processes)
+        self.means == LimitMechanism::Watcher
+            && matches!(self.resource, Resource::Memory | Resource::Processes)
     }
 }

@@ -1,17 +1,19 @@
 //! The fence around a runtime's sessions: decides, for each limit, by what it is kept on this machine, and makes the
 //! control groups for it. Nothing is made before the first limit is asked for, so sessions without limits cost nothing.
 
-use super::bounds::{Bounds, KernelLimits, CgroupSeat};
+use super::bounds::{Bounds, CgroupSeat, KernelLimits};
 use super::plan::{self, Plan};
 use super::watcher::{WatchedSession, Watchlist};
-use super::{Bytes, Count, Enforced, Limits, LimitMechanism, Resource, Scope, pace};
+use super::{Bytes, Count, Enforced, LimitMechanism, Limits, Resource, Scope, pace};
 use crate::{Session, StartError};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use windlass_sys::cgroup::{self, Controller, Events, Hierarchies, SessionCgroup, RuntimeCgroup, RuntimeCgroupName, UnusedController};
-use windlass_sys::mark::{RuntimeTag, Mark};
+use windlass_sys::cgroup::{
+    self, Controller, Events, Hierarchies, RuntimeCgroup, RuntimeCgroupName, SessionCgroup, UnusedController,
+};
+use windlass_sys::mark::{Mark, RuntimeTag};
 
 /// Limits of all sessions of a runtime together. The one that uses most of what ran out is ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,7 +141,8 @@ impl LimitEnforcer {
             return false;
         }
         let read_every = unannounced(&bounds);
-        let entry = WatchedSession { session: session.downgrade(), bounds, mark: shared.mark, sampled, read_every };
+        let entry =
+            WatchedSession { session: session.downgrade(), bounds, mark: shared.mark, sampled, read_every };
         let begin = self.watchlist.add(entry);
         // Its task may have been over before it was on the list.
         if session.progress().closed {
@@ -240,7 +243,8 @@ impl LimitEnforcer {
         cgroup::remove_abandoned(&hierarchies);
         let name = RuntimeCgroupName::new(self.brand.family());
         let (nest, refusals) = RuntimeCgroup::make(&hierarchies, name, &Controller::ALL);
-        let refusal = |it: &UnusedController| format!("no control group of {:?}: {}", it.controller, it.reason);
+        let refusal =
+            |it: &UnusedController| format!("no control group of {:?}: {}", it.controller, it.reason);
         let trouble = refusals.iter().map(refusal).collect::<Vec<_>>().join("; ");
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(trouble).filter(|trouble| !trouble.is_empty());
@@ -272,11 +276,18 @@ impl LimitEnforcer {
 }
 
 /// The groups that a session is started in.
-fn seat(plan: &Plan, limits: &Limits, ground: &RuntimeCgroups, nest: Option<&Arc<RuntimeCgroup>>) -> io::Result<CgroupSeat> {
+fn seat(
+    plan: &Plan,
+    limits: &Limits,
+    ground: &RuntimeCgroups,
+    nest: Option<&Arc<RuntimeCgroup>>,
+) -> io::Result<CgroupSeat> {
     let Some(nest) = nest else { return Ok(CgroupSeat::None) };
     if plan.controllers.is_empty() {
         let common = ground.common.as_ref();
-        return Ok(common.map_or(CgroupSeat::None, |leaf| CgroupSeat::Common(Arc::clone(leaf), leaf.killed_for_memory())));
+        return Ok(common.map_or(CgroupSeat::None, |leaf| {
+            CgroupSeat::Common(Arc::clone(leaf), leaf.killed_for_memory())
+        }));
     }
     // What is counted for all together must be counted here as well.
     let mut controllers = plan.controllers.clone();

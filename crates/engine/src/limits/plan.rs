@@ -2,7 +2,7 @@
 //! groups there are.
 
 use super::fence::{RuntimeLimits, Watching};
-use super::{Amount, Enforced, Limits, LimitMechanism, Resource, Scope};
+use super::{Amount, Enforced, LimitMechanism, Limits, Resource, Scope};
 use windlass_sys::cgroup::{Controller, RuntimeCgroup, Version};
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::usage;
@@ -55,7 +55,8 @@ impl Plan {
                 &[LimitMechanism::Watcher, LimitMechanism::ResourceLimit]
             }
         };
-        let enforced = |means: &LimitMechanism| Enforced { resource, scope: Scope::Session, limit, means: *means };
+        let enforced =
+            |means: &LimitMechanism| Enforced { resource, scope: Scope::Session, limit, means: *means };
         self.enforced.extend(means.iter().map(enforced));
     }
 

@@ -4,7 +4,7 @@
 
 use super::bounds::{Bounds, CgroupSeat};
 use super::fence::LimitEnforcer;
-use super::{Amount, Crossed, Limits, LimitMechanism, Peaks, Resource, Scope, pace};
+use super::{Amount, Crossed, LimitMechanism, Limits, Peaks, Resource, Scope, pace};
 use crate::session::WeakSession;
 use crate::{Cause, reactor};
 use std::collections::HashMap;
@@ -242,8 +242,10 @@ impl Look {
         };
         let used = measure(entry, &wanted, members);
         entry.bounds.note(&used);
-        let by_looking =
-            || used.iter().find_map(|(resource, used)| entry.bounds.exceeded(resource, used, LimitMechanism::Watcher));
+        let by_looking = || {
+            used.iter()
+                .find_map(|(resource, used)| entry.bounds.exceeded(resource, used, LimitMechanism::Watcher))
+        };
         if let Some(crossed) = entry.bounds.enforced_by_kernel().or_else(by_looking) {
             self.doom(entry, crossed);
         }

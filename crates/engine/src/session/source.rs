@@ -4,7 +4,7 @@
 //! reactor that watches would wake another thread for every few kilobytes, to be told what is known already. Drops that
 //! come in a spate are left to gather for a moment, and read together.
 
-use super::coalesce::{ReadCoalescer, PAUSE};
+use super::coalesce::{PAUSE, ReadCoalescer};
 use crate::{Stream, reactor};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;

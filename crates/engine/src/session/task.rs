@@ -6,7 +6,7 @@ use super::attention::Attention;
 use super::input::{EndReply, Input, InputError, LastLine};
 use super::output::{Outputs, ReadOutcome};
 use super::state::{Happening, NextAction, State};
-use super::terminate::{self, KillTarget, TreeEnd, TargetScope, end_tree};
+use super::terminate::{self, KillTarget, TargetScope, TreeEnd, end_tree};
 use crate::deadline::after;
 use crate::progress::Progress;
 use crate::{Account, Cause, Exit, Lifetime, Pace, PeakMemory, ProcessLine, Receipt};

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::time::{Instant, timeout_at};
 use windlass_sys::descent::Descent;
-use windlass_sys::mark::{RuntimeTag, Fate, Mark};
+use windlass_sys::mark::{Fate, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;

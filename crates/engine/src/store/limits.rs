@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Amount, Crossed, Enforced, Limits, LimitMechanism, Peaks, Resource, Scope};
+use crate::{Amount, Crossed, Enforced, LimitMechanism, Limits, Peaks, Resource, Scope};
 
 const WALL: &str = "wall";
 

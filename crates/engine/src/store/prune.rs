@@ -210,7 +210,12 @@ impl Store {
         Ok(())
     }
 
-    fn forget_files(&self, id: SessionId, shelf: &mut DirectoryContents, freed: &mut u64) -> Result<(), Prune> {
+    fn forget_files(
+        &self,
+        id: SessionId,
+        shelf: &mut DirectoryContents,
+        freed: &mut u64,
+    ) -> Result<(), Prune> {
         if let Some(output) = shelf.segments.remove(&id) {
             output.remove(&self.root)?;
             *freed += output.bytes;

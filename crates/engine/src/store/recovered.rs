@@ -19,7 +19,7 @@ use super::runtimes::LivingRuntime;
 use super::{Store, ledger, text};
 use crate::{Lifetime, Limits, SessionId, TerminalSizes};
 use windlass_sys::held_files::{HeldFile, held_in};
-use windlass_sys::mark::{RuntimeTag, Fate, Mark};
+use windlass_sys::mark::{Fate, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid};
 use windlass_sys::tree;
 

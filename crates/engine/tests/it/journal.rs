@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use windlass_engine::{Journal, OpenJournal, JournalPiece, BoundedRead, Retention, SessionId, Stream};
+use windlass_engine::{BoundedRead, Journal, JournalPiece, OpenJournal, Retention, SessionId, Stream};
 use windlass_output::{Offset, Span};
 
 use windlass_testkit::Scratch;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use windlass_engine::{
     Amount, Bytes, BytesPerSecond, Cause, Cgroups, CommandSpec, Count, Crossed, Engine, EngineOptions, Exit,
-    Limits, LimitMechanism, Receipt, Resource, RuntimeLimits, Scope, Stdin, Watching,
+    LimitMechanism, Limits, Receipt, Resource, RuntimeLimits, Scope, Stdin, Watching,
 };
 use windlass_testkit::{Scratch, survivors};
 

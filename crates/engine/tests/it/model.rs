@@ -148,7 +148,9 @@ impl Modelled {
 
     /// A piece says the very bytes that the model has at its addresses.
     fn check(&self, piece: &JournalPiece) {
-        let JournalPiece::Bytes { span, bytes, .. } = piece else { panic!("nothing may be missing, but {piece:?}") };
+        let JournalPiece::Bytes { span, bytes, .. } = piece else {
+            panic!("nothing may be missing, but {piece:?}")
+        };
         let (from, to) = (span.from().get() as usize, span.to().get() as usize);
         assert!(self.expected.get(from..to) == Some(bytes), "{span:?} is not what was written");
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 use windlass_engine::{
-    CommandSpec, Engine, EngineOptions, Io, KillDelays, JournalPiece, Receipt, Session, Stdin, Stream, Terminal,
+    CommandSpec, Engine, EngineOptions, Io, JournalPiece, KillDelays, Receipt, Session, Stdin, Stream,
+    Terminal,
 };
 use windlass_output::{Offset, Span};
 use windlass_testkit::{HANG, survivors};

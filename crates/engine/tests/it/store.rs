@@ -14,10 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode};
 use windlass_engine::{
-    Amount, Bytes, Cause, Crossed, Enforced, Engine, EngineOptions, Exit, Lifetime, Limits, LoadRecord,
-    LimitMechanism, Offset, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits,
-    Resource, Retention, Scope, SessionId, SessionRecord, Size, StartRecord, Store, StoreLimits, Stream,
-    StreamBytes, TerminalSizes,
+    Amount, Bytes, Cause, Crossed, Enforced, Engine, EngineOptions, Exit, Lifetime, LimitMechanism, Limits,
+    LoadRecord, Offset, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt,
+    RegistryLimits, Resource, Retention, Scope, SessionId, SessionRecord, Size, StartRecord, Store,
+    StoreLimits, Stream, StreamBytes, TerminalSizes,
 };
 
 use windlass_testkit::{Scratch, hang_deadline};

@@ -6,8 +6,8 @@ use crate::rig::{
 };
 use std::time::Duration;
 use windlass_engine::{
-    Drain, Engine, EngineOptions, Exit, Journal, Pace, JournalPiece, Retention, Session, SessionId, Stdin, Store,
-    StoreLimits, Stream, SubscriptionLimits, Until,
+    Drain, Engine, EngineOptions, Exit, Journal, JournalPiece, Pace, Retention, Session, SessionId, Stdin,
+    Store, StoreLimits, Stream, SubscriptionLimits, Until,
 };
 use windlass_output::{Offset, Span};
 use windlass_testkit::bytes::Fingerprint;

@@ -2,7 +2,7 @@
 
 use crate::rig::{engine, on_terminal, printed, receipt, run, sh, tagged, text, with_stdin};
 use std::time::Duration;
-use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, KillDelays, Session, Stdin};
+use windlass_engine::{Cause, Engine, EngineOptions, Exit, KillDelays, Lifetime, Session, Stdin};
 use windlass_testkit::{HANG, Scratch, survivors};
 
 /// Starts the script, waits until it says `ready`, stops it, and checks that nothing of it is left.

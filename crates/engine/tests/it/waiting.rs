@@ -3,7 +3,7 @@
 use crate::rig::{engine, on_terminal, printed, sh, text, with_stdin};
 use std::time::{Duration, Instant};
 use windlass_engine::{
-    Delivery, Exit, Met, PatternText, JournalPiece, Stdin, SubscriptionLimits, Until, wait_any, wait_unless,
+    Delivery, Exit, JournalPiece, Met, PatternText, Stdin, SubscriptionLimits, Until, wait_any, wait_unless,
 };
 use windlass_output::{Offset, Pattern};
 use windlass_testkit::HANG;

@@ -23,7 +23,12 @@ pub(super) struct LineSelection<'a> {
 }
 
 /// Shows lines of the files that were found. Says whether there was time for all of them.
-pub(super) fn show(search: &Search<'_>, searched: &Searched, wanted: &LineSelection<'_>, text: &mut Text) -> InTime {
+pub(super) fn show(
+    search: &Search<'_>,
+    searched: &Searched,
+    wanted: &LineSelection<'_>,
+    text: &mut Text,
+) -> InTime {
     let mut searcher = searcher();
     let mut lines = Lines { search, text, left: wanted.most, name: String::new(), full: false };
     let mut files = 0;

@@ -16,8 +16,8 @@ use rustix::fs::{Mode, OFlags};
 use super::include::Include;
 use super::newest::{Hit, Newest};
 use super::pattern::Pattern;
-use crate::opening;
 use crate::file_context::FileContext;
+use crate::opening;
 
 /// How many threads walk and search.
 const THREADS: usize = 2;

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader};
 
 use crate::answer::FileToolError;
 use crate::bounds::LONGEST_LINE;
-use crate::opening::OpenedFile;
 use crate::file_context::FileContext;
+use crate::opening::OpenedFile;
 use crate::words::count;
 
 /// How much is read at a time. The caller may stop us between two reads.

@@ -1,7 +1,7 @@
 //! Lines as a model sees them: `L12: text`, within bounds, with remarks about what cannot be seen.
 
 use super::about_cut_lines;
-use super::lines::{LineBreak, Line, Lines};
+use super::lines::{Line, LineBreak, Lines};
 use crate::answer::FileToolError;
 use crate::bounds::{LONGEST_LINE, Text};
 use crate::words::count;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use windlass_files::{FileToolError, FileContext, git_excludes};
+use windlass_files::{FileContext, FileToolError, git_excludes};
 
 use crate::place::Place;
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
-use windlass_files::{FileToolError, FileContext};
+use windlass_files::{FileContext, FileToolError};
 
 use crate::place::Place;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_files::{FileOutput, FileToolError, FileContext, TOOLS};
+use windlass_files::{FileContext, FileOutput, FileToolError, TOOLS};
 use windlass_testkit::Scratch;
 
 pub(crate) struct Place(Scratch);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
-use windlass_files::{ANSWER_BYTES, FileToolError, FileContext};
+use windlass_files::{ANSWER_BYTES, FileContext, FileToolError};
 
 use crate::place::Place;
 

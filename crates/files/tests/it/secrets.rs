@@ -3,7 +3,7 @@
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use windlass_files::{FileToolError, FileContext};
+use windlass_files::{FileContext, FileToolError};
 
 use crate::place::Place;
 

@@ -155,7 +155,10 @@ impl Page {
     #[inline]
     pub(crate) fn begins_line(&self, raw: Offset) -> bool {
         let last = self.lines.get(self.row).filter(|line| line.is_empty() && line.start() == raw);
-        last.is_some() && self.row + 1 == self.lines.len() && self.place == CursorColumn::End && !self.is_hidden()
+        last.is_some()
+            && self.row + 1 == self.lines.len()
+            && self.place == CursorColumn::End
+            && !self.is_hidden()
     }
 
     /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left the
@@ -262,7 +265,9 @@ impl Page {
         self.row = row.min(self.rows - 1);
         let line = self.lines.get(self.row);
         self.place = match (saved.place, line) {
-            (CursorColumn::End, Some(line)) if line.is_plain() && line.len() == saved.columns => CursorColumn::End,
+            (CursorColumn::End, Some(line)) if line.is_plain() && line.len() == saved.columns => {
+                CursorColumn::End
+            }
             (CursorColumn::End, _) => CursorColumn::Column(saved.columns),
             (place, _) => place,
         };

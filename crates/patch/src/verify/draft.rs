@@ -9,7 +9,7 @@ use crate::directory::{Directory, resolve};
 use crate::inspect;
 use crate::misfit::Misfit;
 use crate::patch::{Chunk, Section, Update};
-use crate::plan::{Change, Kind, Plan, FileStep};
+use crate::plan::{Change, FileStep, Kind, Plan};
 use crate::rewrite::rewrite;
 use crate::verify::VerifyError;
 use crate::warning::{Doubt, Warning};

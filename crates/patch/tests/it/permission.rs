@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use windlass_patch::{Patch, WriteDenied, VerifyError};
+use windlass_patch::{Patch, VerifyError, WriteDenied};
 
 use crate::workspace::{Workspace, patch};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::ProxyShared;
-use crate::decision::{ConnectionId, ConnectionEnd, ProxyEvent, HowEnded};
+use crate::decision::{ConnectionEnd, ConnectionId, HowEnded, ProxyEvent};
 
 /// The account of one connection that was allowed.
 pub(crate) struct Account {
@@ -42,7 +42,8 @@ impl Drop for Account {
         let how = std::mem::replace(&mut self.how, HowEnded::Stopped);
         let sent = self.traffic.sent.load(Ordering::Relaxed);
         let received = self.traffic.received.load(Ordering::Relaxed);
-        let ending = ConnectionEnd { connection: self.connection, address: self.address, sent, received, how };
+        let ending =
+            ConnectionEnd { connection: self.connection, address: self.address, sent, received, how };
         self.house.sink.tell(ProxyEvent::Ended(ending));
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::account::Account;
 use super::route::Upstream;
 use super::{ProxyShared, http, socks};
-use crate::decision::{ConnectionId, Decision, ProxyEvent, HowEnded, Protocol, DenyReason, HostVerdict};
+use crate::decision::{ConnectionId, Decision, DenyReason, HostVerdict, HowEnded, Protocol, ProxyEvent};
 use crate::wire::head::is_token;
 use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{OLD_REFUSED, OLD_VERSION, VERSION};
@@ -85,7 +85,11 @@ impl ClientConnection {
     }
 
     /// Decides about a target, and tells.
-    pub(crate) async fn decide(&self, protocol: Protocol, asked: &ParsedTarget) -> Result<Upstream, DenyReason> {
+    pub(crate) async fn decide(
+        &self,
+        protocol: Protocol,
+        asked: &ParsedTarget,
+    ) -> Result<Upstream, DenyReason> {
         let judgement = self.house.judge(&asked.target).await;
         let verdict = match &judgement.verdict {
             Ok(way) => HostVerdict::Allowed { entry: way.entry.clone() },

@@ -8,12 +8,12 @@ mod exchange;
 use tokio::io::AsyncWriteExt;
 
 use self::exchange::exchange;
+use super::client_connection::{ClientConnection, Reached, Silence};
 use super::tunnel::carry;
-use super::client_connection::{Reached, Silence, ClientConnection};
 use crate::decision::Protocol;
 use crate::wire::head::{EndOfHead, HeadLimits};
 use crate::wire::refusal::ErrorReply;
-use crate::wire::request::{AnswerBody, ParsedTarget, BadRequest, Passed, Request};
+use crate::wire::request::{AnswerBody, BadRequest, ParsedTarget, Passed, Request};
 
 /// Says that the tunnel is open. There is no body, so the next byte is the far side's.
 const OPEN: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
@@ -85,7 +85,11 @@ async fn pass(mut visit: ClientConnection, passed: Passed) {
     }
 }
 
-async fn reach(visit: &ClientConnection, protocol: Protocol, asked: &ParsedTarget) -> Result<Reached, ErrorReply> {
+async fn reach(
+    visit: &ClientConnection,
+    protocol: Protocol,
+    asked: &ParsedTarget,
+) -> Result<Reached, ErrorReply> {
     let way = visit.decide(protocol, asked).await;
     let way = way.map_err(|refusal| ErrorReply::refused(&asked.target, &refusal))?;
     visit.reach(&way).await.map_err(|error| ErrorReply::unreachable(&asked.target, &error.to_string()))

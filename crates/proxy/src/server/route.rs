@@ -64,8 +64,8 @@ impl ProxyShared {
         for address in addresses.iter().take(ADDRESS_LIMIT).map(IpAddr::to_canonical) {
             match self.allow.leads(target, address) {
                 Ok(entry) => {
-                    let way =
-                        way.get_or_insert_with(|| Upstream { entry: entry.to_string(), addresses: Vec::new() });
+                    let way = way
+                        .get_or_insert_with(|| Upstream { entry: entry.to_string(), addresses: Vec::new() });
                     way.addresses.push(SocketAddr::new(address, target.port));
                 }
                 Err(unlisted) => drop(refused.get_or_insert((address, unlisted))),

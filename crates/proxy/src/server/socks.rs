@@ -4,9 +4,9 @@ use std::io;
 
 use tokio::io::AsyncWriteExt;
 
+use super::client_connection::{ClientConnection, Reached, Silence};
 use super::tunnel::carry;
-use super::client_connection::{Reached, Silence, ClientConnection};
-use crate::decision::{Protocol, DenyReason};
+use crate::decision::{DenyReason, Protocol};
 use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{BadSocks, Reply, WELCOME, greeting, request};
 
@@ -63,7 +63,9 @@ async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
 fn refused(refusal: &DenyReason) -> Reply {
     match refusal {
         DenyReason::Unlisted(_) => Reply::NotAllowed,
-        DenyReason::NoAddress | DenyReason::LookupFailed(_) | DenyReason::LookupTimedOut => Reply::HostUnreachable,
+        DenyReason::NoAddress | DenyReason::LookupFailed(_) | DenyReason::LookupTimedOut => {
+            Reply::HostUnreachable
+        }
     }
 }
 

@@ -129,7 +129,8 @@ mod tests {
     #[test]
     fn an_answer_is_one_line_of_status_whatever_was_asked() {
         let target = Target::parse("bücher.test:443", None).expect("a target");
-        let answer = ErrorReply::refused(&target, &DenyReason::Unlisted(Unlisted::Host)).message(AnswerBody::Shown);
+        let answer =
+            ErrorReply::refused(&target, &DenyReason::Unlisted(Unlisted::Host)).message(AnswerBody::Shown);
         let answer = String::from_utf8(answer).expect("text");
         let status =
             "HTTP/1.1 403 b?cher.test:443 was refused: no entry of the allow-list covers this host\r\n";

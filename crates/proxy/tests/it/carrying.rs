@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use windlass_proxy::Options;
-use windlass_proxy::decision::{ProxyEvent, HowEnded, Protocol, HostVerdict};
+use windlass_proxy::decision::{HostVerdict, HowEnded, Protocol, ProxyEvent};
 use windlass_testkit::bytes::Noise;
 
 use crate::far::echo;

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use windlass_proxy::AllowList;
-use windlass_proxy::decision::{ProxyEvent, Protocol, HostVerdict};
+use windlass_proxy::decision::{HostVerdict, Protocol, ProxyEvent};
 use windlass_proxy::environment::{AllProxy, environment};
 use windlass_testkit::Scratch;
 

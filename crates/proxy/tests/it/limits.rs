@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_proxy::Options;
-use windlass_proxy::decision::{ProxyEvent, HowEnded};
+use windlass_proxy::decision::{HowEnded, ProxyEvent};
 use windlass_testkit::bytes::Noise;
 
 use crate::far::{echo, web};
@@ -125,7 +125,8 @@ async fn an_address_that_does_not_answer_does_not_hold_up_the_next() {
     let names = Names::default().with("half.test", &[Answer::at(&["1.1.1.1", "1.0.0.1"])]);
     let allow = windlass_proxy::AllowList::parse(["half.test"]).expect("a list");
     let options = Options { connect_time: SOON, ..Options::default() };
-    let proxy = windlass_proxy::Proxy::new(allow, options, names, |_: ProxyEvent| {}).with_connector(Half(server));
+    let proxy =
+        windlass_proxy::Proxy::new(allow, options, names, |_: ProxyEvent| {}).with_connector(Half(server));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     let client = async {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use windlass_proxy::Options;
 use windlass_proxy::allow::Unlisted;
-use windlass_proxy::decision::{Decision, ProxyEvent, HowEnded, Protocol, DenyReason, HostVerdict};
+use windlass_proxy::decision::{Decision, DenyReason, HostVerdict, HowEnded, Protocol, ProxyEvent};
 use windlass_proxy::zone::Zone;
 
 use crate::far::echo;
@@ -87,7 +87,8 @@ async fn a_listed_name_that_leads_inside_is_refused() {
         let names = Names::default().with("sly.test", &[Answer::at(&[address])]);
         let mut rig = Rig::with(&["sly.test"], Options::default(), names, Roads::default()).await;
         let shown = shown.parse().expect("an address");
-        let refusal = DenyReason::Unlisted(Unlisted::Inward { entry: "sly.test".into(), address: shown, zone });
+        let refusal =
+            DenyReason::Unlisted(Unlisted::Inward { entry: "sly.test".into(), address: shown, zone });
         check(&mut rig, "sly.test:80", (403, 2), &refusal).await;
         assert_eq!(rig.roads.taken(), Vec::<SocketAddr>::new(), "{address}");
     }
@@ -161,7 +162,9 @@ async fn check_turned_away(said: &[u8], answered: &[u8], why: &str) {
         .await
         .expect("an end");
     assert!(answer.starts_with(answered), "{said:?}: {:?}", String::from_utf8_lossy(&answer));
-    let ProxyEvent::TurnedAway { why: told, .. } = rig.next().await else { panic!("{said:?} is turned away") };
+    let ProxyEvent::TurnedAway { why: told, .. } = rig.next().await else {
+        panic!("{said:?} is turned away")
+    };
     assert!(told.contains(why), "{told}");
 }
 

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_proxy::decision::{Decision, ConnectionEnd, ProxyEvent, EventReceiver, channel};
+use windlass_proxy::decision::{ConnectionEnd, Decision, EventReceiver, ProxyEvent, channel};
 use windlass_proxy::host::Name;
 use windlass_proxy::resolve::{Connector, Later, Resolver};
 use windlass_proxy::{AllowList, Options, Proxy};

@@ -1,9 +1,9 @@
 //! Calls that are refused whatever they are about. Where there is a supervisor, it refuses them and reports them; arguments that
 //! decide are in registers, so its answer cannot come too late.
 
-use super::{MAKES, PRIORITIES, WATCHES, FilterOptions};
+use super::{FilterOptions, MAKES, PRIORITIES, WATCHES};
 use rustix::io::Errno;
-use windlass_sys::lockdown::filter::{Rule, Test, FilterAction};
+use windlass_sys::lockdown::filter::{FilterAction, Rule, Test};
 use windlass_sys::lockdown::number as n;
 
 /// Adds the rules.
@@ -244,7 +244,11 @@ fn add_among_others(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     }
     // All processes of a user, which may be others' too.
     for (number, user) in [(n::SETPRIORITY, 2), (n::IOPRIO_SET, 3)] {
-        rules.push(Rule::when(number, [Test::Is { argument: 0, value: user }], FilterAction::Fail(Errno::PERM)));
+        rules.push(Rule::when(
+            number,
+            [Test::Is { argument: 0, value: user }],
+            FilterAction::Fail(Errno::PERM),
+        ));
     }
     for command in FILE_SYSTEM_COMMANDS {
         rules.push(Rule::when(

@@ -82,7 +82,11 @@ impl DraftOpening {
     /// As the caller would open the file: it is made if need be, and what its mode forbids stays forbidden.
     pub(super) fn perform(&self, caller: &Caller) -> Result<(OwnedFd, DescriptorScope, Draft), Errno> {
         let (file, content, about) = caller.act(|| self.open())?;
-        let heirs = if self.flags.contains(OFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
+        let heirs = if self.flags.contains(OFlags::CLOEXEC) {
+            DescriptorScope::Nobody
+        } else {
+            DescriptorScope::Programs
+        };
         let draft = Draft {
             content,
             entry: self.entry.clone(),

@@ -117,8 +117,11 @@ impl EmulatedSyscall {
             Self::Socket(call) => call.perform(caller, patience),
             Self::Pair(pair) => pair.perform(),
             Self::Inotify(flags) => {
-                let heirs =
-                    if flags.contains(CreateFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
+                let heirs = if flags.contains(CreateFlags::CLOEXEC) {
+                    DescriptorScope::Nobody
+                } else {
+                    DescriptorScope::Programs
+                };
                 inotify::init(*flags | CreateFlags::CLOEXEC).map(|instance| Opened::File(instance, heirs))
             }
             Self::Draft(opening) => {

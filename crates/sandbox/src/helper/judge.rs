@@ -31,10 +31,10 @@ pub(super) use self::work_trees::judge_copy;
 use self::folded::is_at_or_below;
 use super::emulated::{Change, EmulatedSyscall, Made, SocketPair, wish};
 use super::memory::Missing;
-use super::place::{End, NamedEntry, Located, Seen};
+use super::place::{End, Located, NamedEntry, Seen};
 use super::rules;
 use super::socket_owners::SocketOwners;
-use crate::calls::{Links, PathArgument, Refused, CallSubject, SupervisedCall, WRITING, meaning, refused};
+use crate::calls::{CallSubject, Links, PathArgument, Refused, SupervisedCall, WRITING, meaning, refused};
 use crate::confinement::Confinement;
 use crate::denial::{Denial, Operation};
 use crate::plan::{Ruling, ruling_at};
@@ -125,7 +125,9 @@ impl Judge<'_> {
             CallSubject::Sent => self.sent(notice, operation),
             CallSubject::Bound => self.bound(notice, operation),
             CallSubject::Socket => Ok(self.socket(notice, operation)),
-            CallSubject::DatagramPair => Ok(CallDecision::carry_out(EmulatedSyscall::Pair(SocketPair::of(notice)))),
+            CallSubject::DatagramPair => {
+                Ok(CallDecision::carry_out(EmulatedSyscall::Pair(SocketPair::of(notice))))
+            }
             CallSubject::Inotify => self.inotify(notice, operation),
             CallSubject::Executed { place } => Ok(self.executed(notice, operation, place)),
             CallSubject::Process { argument } => {
@@ -226,7 +228,9 @@ impl Judge<'_> {
             (true, Some(errno)) => Ok(CallDecision::Fail(errno)),
             (true, None) => Ok(self.refused_there(operation, &seen, &seen.path)),
             (false, _) if !self.carries_names() => Ok(CallDecision::GoOn),
-            (false, _) => Ok(CallDecision::carry_out(EmulatedSyscall::Change { how: Change::of(notice)?, seen })),
+            (false, _) => {
+                Ok(CallDecision::carry_out(EmulatedSyscall::Change { how: Change::of(notice)?, seen }))
+            }
         }
     }
 
@@ -416,7 +420,9 @@ impl Judge<'_> {
         }
         match self.replaced_index(&from, &to, flags) {
             Some(judged) => judged,
-            None => self.carry_names(|| Ok(EmulatedSyscall::Move { flags: wish::renaming(notice), from, to })),
+            None => {
+                self.carry_names(|| Ok(EmulatedSyscall::Move { flags: wish::renaming(notice), from, to }))
+            }
         }
     }
 
@@ -433,7 +439,10 @@ impl Judge<'_> {
             .find(|inside| inside.starts_with(&path))?;
         let rule = format!("{} is in it", inside.display());
         let target = path.display().to_string();
-        Some(CallDecision::Refuse(Errno::BUSY, Denial { operation: Operation::Rename, target, rule, times: 1 }))
+        Some(CallDecision::Refuse(
+            Errno::BUSY,
+            Denial { operation: Operation::Rename, target, rule, times: 1 },
+        ))
     }
 
     /// Whether a place may not be changed: the kernel says so of a mount, and so do the rules. A mount over a single file goes

@@ -2,7 +2,7 @@
 //! network takes the kernel milliseconds, entering one takes it none.
 
 use super::at;
-use crate::request::{Failure, NetworkKind, Report, ConfineStep};
+use crate::request::{ConfineStep, Failure, NetworkKind, Report};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use windlass_sys::channel::{self, Waiting};

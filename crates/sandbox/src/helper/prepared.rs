@@ -6,11 +6,11 @@
 
 use super::view::{self, Console, MountIds, Underneath};
 use super::{
-    Given, Links, Passed, RunningCommand, Standing, Stopped, SupervisorProcess, at, check_that_runtime_is_there, lock,
-    name_door, name_own_tmux, open_door, start_command, take_over,
+    Given, Links, Passed, RunningCommand, Standing, Stopped, SupervisorProcess, at,
+    check_that_runtime_is_there, lock, name_door, name_own_tmux, open_door, start_command, take_over,
 };
 use crate::confinement::{Confinement, Preparation, StreamKind};
-use crate::request::{Failure, LaunchRequest, ConfineStep};
+use crate::request::{ConfineStep, Failure, LaunchRequest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};

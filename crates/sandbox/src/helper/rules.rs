@@ -1,8 +1,8 @@
 //! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
 
 use crate::confinement::Confinement;
-use crate::request::{Failure, NetworkKind, ConfineStep};
 use crate::policy::Access;
+use crate::request::{ConfineStep, Failure, NetworkKind};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};

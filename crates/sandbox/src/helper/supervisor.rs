@@ -10,13 +10,13 @@ mod waiting;
 use self::waiting::{Wait, Waiters};
 use super::at;
 use super::caller::Caller;
-use super::emulated::{EmulatedSyscall, Opened, Patience};
 use super::draft::{Draft, MOST_DRAFTS};
+use super::emulated::{EmulatedSyscall, Opened, Patience};
 use super::judge::{CallDecision, FoldedRules, Judge, OwnTerminals, ReadIndexes};
 use super::socket_owners::{Namespaces, SocketOwners};
 use super::{Links, NamespaceScope};
 use crate::denial::{Denial, Operation};
-use crate::request::{self, Failure, Report, ConfineStep, HelperRequest};
+use crate::request::{self, ConfineStep, Failure, HelperRequest, Report};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
@@ -28,7 +28,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::exit;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
-use windlass_sys::lockdown::filter::{Listening, Program, Rule, FilterAction};
+use windlass_sys::lockdown::filter::{FilterAction, Listening, Program, Rule};
 use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::notice::{Listener, Notice};
 use windlass_sys::lockdown::number as n;
@@ -113,7 +113,8 @@ fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, 
     if world != NamespaceScope::Own {
         // A server outside sees this process where it connects in the command's place, and recognises a confined caller by the
         // number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
-        let starts = [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, FilterAction::Fail(Errno::PERM)));
+        let starts =
+            [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, FilterAction::Fail(Errno::PERM)));
         Program::of(&starts).enforce(Listening::No).map_err(at(ConfineStep::Watcher))?;
     }
     let kept = super::privileges(world).and(Capabilities::OF_LOOKING);

@@ -2,9 +2,9 @@
 //! denied replaced by nothing, and devices, terminals and run-time files of its own.
 
 use crate::confinement::Confinement;
-use crate::request::{Failure, ConfineStep};
 use crate::plan::{HIDDEN, Ruling, ruling_at};
 use crate::policy::Access;
+use crate::request::{ConfineStep, Failure};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, fstat, open, openat2, statx,
@@ -52,7 +52,8 @@ pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console
     }
     for hidden in order.rulings.iter().filter(|ruling| ruling.access == Access::Deny && ruling.path.is_dir())
     {
-        mount::freeze(&c_path(&hidden.path)).map_err(|errno| failed(ConfineStep::Place, &hidden.path, errno))?;
+        mount::freeze(&c_path(&hidden.path))
+            .map_err(|errno| failed(ConfineStep::Place, &hidden.path, errno))?;
     }
     for socket in &order.sockets {
         // One that is gone meanwhile needs no hiding.
@@ -282,12 +283,14 @@ impl Devices {
         let dev = Path::new("/dev");
         let mut files = Vec::new();
         for path in DEVICES.map(|name| dev.join(name)).into_iter().filter(|path| path.exists()) {
-            let piece = mount::copy(&c_path(&path)).map_err(|errno| failed(ConfineStep::Devices, &path, errno))?;
+            let piece =
+                mount::copy(&c_path(&path)).map_err(|errno| failed(ConfineStep::Devices, &path, errno))?;
             files.push((path, piece));
         }
         Ok(Self {
             files,
-            terminals: mount::terminals().map_err(|errno| failed(ConfineStep::Devices, &dev.join("pts"), errno))?,
+            terminals: mount::terminals()
+                .map_err(|errno| failed(ConfineStep::Devices, &dev.join("pts"), errno))?,
         })
     }
 

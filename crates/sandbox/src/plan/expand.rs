@@ -1,11 +1,11 @@
 //! Rules with patterns become rulings over the places that fit them now. What fits only later is not covered.
 
-use super::{PlanError, Ruling, Rulings, PolicyContext};
+use super::{PlanError, PolicyContext, Ruling, Rulings};
 use crate::files::{Files, Kind};
+use crate::followed_path::FollowedPath;
 use crate::pattern::PatternStep;
 use crate::policy::{Access, Confined};
 use crate::protect::{self, MustNotExist};
-use crate::followed_path::FollowedPath;
 use std::path::{Path, PathBuf};
 
 /// More than any tree that is walked in a moment.

@@ -4,12 +4,12 @@
 //! The environment of the runtime names most of them. `/tmp` has one that is always looked for, that of tmux. Others that meet in
 //! `/tmp`, such as X11 and PostgreSQL, only take data from a server.
 
-use super::{Ruling, Rulings, PolicyContext};
+use super::{PolicyContext, Ruling, Rulings};
 use crate::files::Files;
+use crate::followed_path::FollowedPath;
 use crate::namespaces::ServerPlace;
 use crate::policy::Access;
 use crate::protect::MustNotExist;
-use crate::followed_path::FollowedPath;
 use rustix::fs::Uid;
 use std::path::Path;
 
@@ -22,7 +22,11 @@ pub(crate) fn tmux_directory(user: Uid) -> String {
 }
 
 /// Adds rulings for what is there, and returns what must not come into being.
-pub(super) fn add(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
+pub(super) fn add(
+    surroundings: &PolicyContext,
+    files: &dyn Files,
+    rulings: &mut Rulings,
+) -> Vec<MustNotExist> {
     let tmux = Path::new("/tmp").join(tmux_directory(rustix::process::getuid()));
     let mut unborn = add_place(&tmux, TMUX, files, rulings);
     for ServerPlace { path, variable } in &surroundings.own_files.server_places {

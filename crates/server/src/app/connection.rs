@@ -15,9 +15,9 @@ use windlass_protocol::envelope::{
 };
 
 use super::AppServer;
-use super::resumable::ResumePromise;
 use super::methods;
 use super::processes::Processes;
+use super::resumable::ResumePromise;
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
 use crate::jsonrpc::{MessageHandler, Next, Peer};
 use crate::panics::survived;

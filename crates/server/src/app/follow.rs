@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::{Offset, JournalPiece, Progress, Receipt, Session, Span, Stream};
+use windlass_engine::{JournalPiece, Offset, Progress, Receipt, Session, Span, Stream};
 use windlass_protocol::app::{CommandExecResult, ProcessExited, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
 

@@ -475,7 +475,7 @@ mod tests {
     use crate::app::connection::{AfterLoss, Connection};
     use crate::app::process::Name;
     use crate::app::{AppOptions, AppServer};
-    use crate::jsonrpc::{MessageHandler, Framing, Stamping};
+    use crate::jsonrpc::{Framing, MessageHandler, Stamping};
 
     #[tokio::test]
     async fn an_end_that_waited_and_cannot_be_typed_is_refused() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::connection::Connection;
-use super::follow::{Follow, Manner, EndMessage};
+use super::follow::{EndMessage, Follow, Manner};
 use super::input::Input;
 use super::output::Cap;
 use super::process::{Name, Process};

@@ -20,9 +20,9 @@ use super::endpoint::Endpoint;
 use super::error::ClientError;
 use crate::gate::Token;
 use crate::jsonrpc::connection::Source;
-use crate::jsonrpc::ws_upgrade::Stream;
 use crate::jsonrpc::peer::Sink;
 use crate::jsonrpc::websocket::accept_key;
+use crate::jsonrpc::ws_upgrade::Stream;
 
 /// A longer text is a page, and no reason.
 const LONGEST_REASON: usize = 1000;
@@ -36,7 +36,10 @@ pub(super) struct UpgradeRequest<'a> {
 }
 
 /// Makes a connection a WebSocket.
-pub(super) async fn upgrade<S: Stream>(stream: S, asked: UpgradeRequest<'_>) -> Result<(Source, Sink), ClientError> {
+pub(super) async fn upgrade<S: Stream>(
+    stream: S,
+    asked: UpgradeRequest<'_>,
+) -> Result<(Source, Sink), ClientError> {
     let broken = |error: io::Error| ClientError::Unreachable { endpoint: asked.endpoint.to_string(), error };
     let http = |error: hyper::Error| broken(io::Error::other(error));
     let key = STANDARD.encode(random::<16>().map_err(broken)?);

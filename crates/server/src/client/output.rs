@@ -7,7 +7,7 @@ use windlass_protocol::app::{OutputStream, SessionReadParams, SessionReadResult,
 
 use super::Client;
 use super::error::ClientError;
-use super::queue::{Queue, ConsumerStep};
+use super::queue::{ConsumerStep, Queue};
 
 /// How much is read at once by who catches up.
 const STEP: usize = 1 << 20;
@@ -194,8 +194,10 @@ impl Drop for Output {
 
 /// What was read, in order.
 fn pieces(read: &SessionReadResult) -> Vec<ClientPiece> {
-    let bytes =
-        read.chunks.iter().filter_map(|chunk| ClientPiece::decode(chunk.stream, chunk.offset, &chunk.delta_base64));
+    let bytes = read
+        .chunks
+        .iter()
+        .filter_map(|chunk| ClientPiece::decode(chunk.stream, chunk.offset, &chunk.delta_base64));
     let dropped = read.dropped.iter().map(|span| ClientPiece::Dropped { from: span.from, to: span.to });
     let mut all: Vec<ClientPiece> = bytes.chain(dropped).collect();
     all.sort_by_key(ClientPiece::offset);
@@ -208,12 +210,18 @@ mod tests {
 
     #[test]
     fn what_was_had_is_not_had_again() {
-        let piece =
-            |offset, text: &str| ClientPiece::Bytes { stream: OutputStream::Stdout, offset, bytes: text.into() };
+        let piece = |offset, text: &str| ClientPiece::Bytes {
+            stream: OutputStream::Stdout,
+            offset,
+            bytes: text.into(),
+        };
         assert_eq!(piece(5, "abc").after(None), Some(piece(5, "abc")));
         assert_eq!(piece(5, "abc").after(Some(4)), Some(piece(5, "abc")));
         assert_eq!(piece(5, "abc").after(Some(7)), Some(piece(7, "c")));
         assert_eq!(piece(5, "abc").after(Some(8)), None);
-        assert_eq!(ClientPiece::Dropped { from: 1, to: 9 }.after(Some(4)), Some(ClientPiece::Dropped { from: 4, to: 9 }));
+        assert_eq!(
+            ClientPiece::Dropped { from: 1, to: 9 }.after(Some(4)),
+            Some(ClientPiece::Dropped { from: 4, to: 9 })
+        );
     }
 }

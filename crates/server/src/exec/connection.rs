@@ -116,7 +116,10 @@ impl MessageHandler for Connection {
 
     async fn close(mut self) {
         self.reads.shutdown().await;
-        let (ExecConnectionState::Attached(session) | ExecConnectionState::Ready(session)) = &self.stage else { return };
+        let (ExecConnectionState::Attached(session) | ExecConnectionState::Ready(session)) = &self.stage
+        else {
+            return;
+        };
         match self.after_loss {
             AfterLoss::Waits => self.server.sessions.detach(session),
             AfterLoss::Ends => self.server.sessions.close(session).await,

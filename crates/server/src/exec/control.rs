@@ -17,7 +17,7 @@ use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
 
 use super::reply::Reply;
 use super::sessions::ExecSession;
-use super::waiting::{Allowance, Full, WriteReservation, WriteOrder, WritePosition};
+use super::waiting::{Allowance, Full, WriteOrder, WritePosition, WriteReservation};
 use crate::spill::Stock;
 
 /// What a request that waits takes beside its bytes.
@@ -137,7 +137,12 @@ impl Controls {
     }
 
     /// Sends what there is room for, or says that there is none.
-    fn send_if(&self, room: Result<(Stock, WriteReservation), Full>, what: impl FnOnce(Stock) -> What, reply: Reply) {
+    fn send_if(
+        &self,
+        room: Result<(Stock, WriteReservation), Full>,
+        what: impl FnOnce(Stock) -> What,
+        reply: Reply,
+    ) {
         match room {
             Ok((stock, held)) => {
                 self.send(Control::Feed(Feed { what: what(stock), reply, _held: held }));

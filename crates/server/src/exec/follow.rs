@@ -15,7 +15,7 @@ use windlass_engine::{Exit, Offset, Stream};
 use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
 
 use super::process::Process;
-use super::sequence::{ProcessEvent, Output, EventRange};
+use super::sequence::{EventRange, Output, ProcessEvent};
 use super::sessions::{Attachment, ExecSession};
 use crate::jsonrpc::Peer;
 

@@ -7,7 +7,7 @@ use windlass_protocol::exec::{ListedProcess, SandboxType};
 
 use super::control::{Controls, Input};
 use super::follow;
-use super::sequence::{Batch, Sequence, EventRange};
+use super::sequence::{Batch, EventRange, Sequence};
 use super::sessions::ExecSession;
 
 /// A process that an exec session knows.

@@ -14,7 +14,7 @@ use windlass_protocol::exec::{ExecOutputStream, ProcessOutputChunk, ReadParams, 
 use super::follow::signal;
 use super::process::Process;
 use super::reply::Reply;
-use super::sequence::{ProcessEvent, Output, EventRange};
+use super::sequence::{EventRange, Output, ProcessEvent};
 
 /// The most bytes in one answer, whatever was asked for: base64 makes a third more of them, and clients take no larger
 /// messages. What is cut is said by `nextSeq`.

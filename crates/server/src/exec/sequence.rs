@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use windlass_engine::{Exit, Journal, Offset, JournalPiece, Progress, Span, Stream};
+use windlass_engine::{Exit, Journal, JournalPiece, Offset, Progress, Span, Stream};
 
 /// The most bytes of one event.
 pub(super) const CHUNK: usize = 32 * 1024;
@@ -273,7 +273,9 @@ fn joined(pieces: Vec<JournalPiece>) -> Vec<PendingOutput> {
                 last.bytes.extend_from_slice(&bytes);
                 last.to = to;
             }
-            (JournalPiece::Bytes { stream, bytes, .. }, _) => parts.push(PendingOutput { to, stream, bytes, dropped: 0 }),
+            (JournalPiece::Bytes { stream, bytes, .. }, _) => {
+                parts.push(PendingOutput { to, stream, bytes, dropped: 0 })
+            }
             // Which stream it was is gone with it.
             (gone, last) => {
                 let stream = last.map_or(Stream::Stdout, |last| last.stream);

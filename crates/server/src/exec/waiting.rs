@@ -125,7 +125,10 @@ impl Allowance {
         }
         let in_memory = Taken::of(&self.all.in_memory, weight);
         if in_memory.before == 0 || in_memory.before + weight <= IN_MEMORY {
-            return Ok((Stock::Here(bytes), WriteReservation { _own: own.taken, _in_memory: in_memory.taken }));
+            return Ok((
+                Stock::Here(bytes),
+                WriteReservation { _own: own.taken, _in_memory: in_memory.taken },
+            ));
         }
         drop(in_memory);
         let in_memory = Taken::of(&self.all.in_memory, beside);

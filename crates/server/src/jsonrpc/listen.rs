@@ -13,11 +13,11 @@ use tokio::net::{TcpListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Announcement;
 
-use super::connection::{MessageHandler, Inbox, MESSAGE_LIMIT, Next, Source, serve};
-use super::ws_upgrade::WsUpgrade;
+use super::connection::{Inbox, MESSAGE_LIMIT, MessageHandler, Next, Source, serve};
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::socket_path::{SocketPath, SocketPathError};
 use super::websocket::Sender;
+use super::ws_upgrade::WsUpgrade;
 use crate::caller::{Caller, TurnedAway};
 use crate::connections::{Entrance, PeerKey, Slot, accept_until};
 use crate::gate::{Access, Perimeter, ServerReach};
@@ -210,7 +210,9 @@ fn may_bind(address: SocketAddr, access: &Access, reach: ServerReach) -> Result<
             return Err(BindError::OpenLoopback { address });
         }
         _ if address.ip().is_loopback() => {}
-        (ServerReach::Loopback | ServerReach::OpenLoopback, _) => return Err(BindError::NotLoopback { address }),
+        (ServerReach::Loopback | ServerReach::OpenLoopback, _) => {
+            return Err(BindError::NotLoopback { address });
+        }
         (ServerReach::Network | ServerReach::PlaintextNetwork, Access::Open) => {
             return Err(BindError::OpenToAll { address });
         }

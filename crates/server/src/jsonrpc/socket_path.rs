@@ -188,10 +188,14 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(&stale).expect("a socket"));
         assert!(stale.exists());
         let alive = SocketPath::take(&stale).await.expect("nobody listens there");
-        assert!(matches!(SocketPath::take(&stale).await, Err(SocketPathError::Taken { path }) if path == stale));
+        assert!(
+            matches!(SocketPath::take(&stale).await, Err(SocketPathError::Taken { path }) if path == stale)
+        );
         let file = scratch.path().join("file");
         std::fs::write(&file, "precious").expect("a file");
-        assert!(matches!(SocketPath::take(&file).await, Err(SocketPathError::NotASocket { path }) if path == file));
+        assert!(
+            matches!(SocketPath::take(&file).await, Err(SocketPathError::NotASocket { path }) if path == file)
+        );
         let nowhere = scratch.path().join("no/such");
         assert!(matches!(SocketPath::take(&nowhere).await, Err(SocketPathError::Refused { .. })));
         drop(alive);

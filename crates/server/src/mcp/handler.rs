@@ -4,8 +4,8 @@ mod asking;
 mod calls;
 mod delivery;
 mod following;
-mod reply_style;
 mod parked;
+mod reply_style;
 mod resources;
 mod tasks;
 
@@ -27,8 +27,8 @@ use windlass_tools::Toolbox;
 
 use self::delivery::UnclaimedReplies;
 use self::following::Follower;
-use self::reply_style::ReplyStyle;
 use self::parked::ParkedCalls;
+use self::reply_style::ReplyStyle;
 use crate::panics::survived;
 
 /// What a model is told about the tools as a whole.

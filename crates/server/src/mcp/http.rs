@@ -36,7 +36,9 @@ use self::clients::Clients;
 use self::exchange::{Delivering, Unstalled, WRITE_PATIENCE};
 use crate::caller::{Caller, Report, TurnedAway};
 use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
-use crate::gate::{Access, Called, Elsewhere, Gate, ServerReach, given_up, has_plain_origin, plain, unauthorized};
+use crate::gate::{
+    Access, Called, Elsewhere, Gate, ServerReach, given_up, has_plain_origin, plain, unauthorized,
+};
 use crate::jsonrpc::ws_upgrade::Stream;
 use crate::mcp::arrivals::Arrivals;
 use crate::tls::ServerTls;

@@ -320,7 +320,8 @@ async fn an_address_that_others_can_reach_is_taken_only_if_they_may() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     let refused = listen(everywhere, ServerReach::Loopback, None).await;
     assert!(matches!(refused, Err(ListenError::NotLoopback { address }) if address == everywhere));
-    let taken = listen("127.0.0.1:0".parse().unwrap(), ServerReach::Loopback, None).await.expect("a free port");
+    let taken =
+        listen("127.0.0.1:0".parse().unwrap(), ServerReach::Loopback, None).await.expect("a free port");
     let again = listen(taken.local_addr().unwrap(), ServerReach::Loopback, None).await;
     assert!(matches!(again, Err(ListenError::Refused { .. })));
 }

@@ -27,7 +27,8 @@ impl Events {
 
     /// What a reactor can wait for: each is readable when something was announced.
     pub fn ears(self: &Arc<Self>) -> [EventFd; 2] {
-        [LimitEventKind::Changes, LimitEventKind::Memory].map(|what| EventFd { events: Arc::clone(self), what })
+        [LimitEventKind::Changes, LimitEventKind::Memory]
+            .map(|what| EventFd { events: Arc::clone(self), what })
     }
 
     /// Forgets what was announced so far.

@@ -165,8 +165,9 @@ impl RuntimeCgroup {
 
     /// The nest itself, to limit and to count everything in it.
     pub fn whole(&self) -> io::Result<SessionCgroup> {
-        let branch =
-            |twig: &HierarchyGroup| Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone());
+        let branch = |twig: &HierarchyGroup| {
+            Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone())
+        };
         Ok(SessionCgroup { branches: self.twigs.iter().map(branch).collect::<io::Result<_>>()? })
     }
 
@@ -241,7 +242,9 @@ fn add_twig(
     }
     match twigs.iter_mut().find(|twig| twig.directory == directory) {
         Some(twig) => twig.controllers.push(controller),
-        None => twigs.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] }),
+        None => {
+            twigs.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] })
+        }
     }
     Ok(())
 }
@@ -333,7 +336,11 @@ pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
 fn remove_below(place: PathBuf) -> usize {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let is_abandoned = |entry: &fs::DirEntry| {
-        entry.file_name().to_str().and_then(RuntimeCgroupName::parse).is_some_and(RuntimeCgroupName::runtime_is_gone)
+        entry
+            .file_name()
+            .to_str()
+            .and_then(RuntimeCgroupName::parse)
+            .is_some_and(RuntimeCgroupName::runtime_is_gone)
     };
     entries.filter(is_abandoned).map(|entry| remove_with_children(&entry.path())).sum()
 }

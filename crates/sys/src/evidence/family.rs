@@ -186,7 +186,7 @@ fn children_of(pid: Pid, thread: u32, children: &mut Vec<Pid>) -> Result<(), Err
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessStat, Handled, family_of};
+    use super::{Handled, ProcessStat, family_of};
     use crate::process::Pid;
 
     const TAIL: &str = "0 -1 4194304 100 0 0 0 1 2 0 0 20 0 3 0 12345 1000 100 1 2 3 4 5 6 7 8 9 8192";
@@ -196,8 +196,16 @@ mod tests {
         let (group, terminal) = (Pid::new(40), 34823);
         let handled = Handled(8192);
         let (started, manages_jobs) = (12345, false);
-        let expected =
-            ProcessStat { state: b'S', parent: 7, group, terminal, threads: 3, started, manages_jobs, handled };
+        let expected = ProcessStat {
+            state: b'S',
+            parent: 7,
+            group,
+            terminal,
+            threads: 3,
+            started,
+            manages_jobs,
+            handled,
+        };
         for name in ["cat", "a) S 1 2", "(", ") ("] {
             let stat = format!("42 ({name}) S 7 40 39 34823 {}", &TAIL[2..]);
             assert_eq!(ProcessStat::parse(stat.as_bytes()), Some(expected), "{stat}");

@@ -7,7 +7,7 @@
 use super::activity::Sample;
 use super::call::{Call, Timeout};
 use super::family::{ProcessStat, for_each_thread};
-use super::inspect::{Inspected, Reader, AwaitedInputs};
+use super::inspect::{AwaitedInputs, Inspected, Reader};
 use super::scope::{Members, Scope, departed_from};
 use super::source::Source;
 use super::{Doubt, InputKind};

@@ -26,7 +26,9 @@ impl Scope {
     pub(super) fn leader(&self) -> Option<(Pid, ProcessStat)> {
         let leader = self.group.unwrap_or(self.root);
         let belongs = |facts: &ProcessStat| self.group.is_none_or(|group| facts.group == group);
-        ProcessStat::of(leader).filter(|facts| facts.is_alive() && belongs(facts)).map(|facts| (leader, facts))
+        ProcessStat::of(leader)
+            .filter(|facts| facts.is_alive() && belongs(facts))
+            .map(|facts| (leader, facts))
     }
 
     /// The members of the foreground group, its leader first, and descendants of the root that have no terminal of their own:
@@ -60,7 +62,11 @@ impl Scope {
 
 /// The processes that a job started, that left it for another group or session, and whose output may reach the terminal.
 /// The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its prompt.
-pub(super) fn departed_from(source: &Source, job: &[(Pid, ProcessStat)], members: &Members) -> Vec<(Pid, ProcessStat)> {
+pub(super) fn departed_from(
+    source: &Source,
+    job: &[(Pid, ProcessStat)],
+    members: &Members,
+) -> Vec<(Pid, ProcessStat)> {
     let is_in_job = |pid: Pid| job.iter().find(|(member, _)| *member == pid);
     let mut left: Vec<Departed> = Vec::new();
     for (pid, facts) in members.near.iter().chain(&members.away) {

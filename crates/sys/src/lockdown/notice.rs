@@ -104,7 +104,12 @@ impl Listener {
         self.add(notice, (file, heirs), 0)
     }
 
-    fn add(&self, notice: &Notice, (file, heirs): (&OwnedFd, DescriptorScope), flags: u32) -> Result<i32, Errno> {
+    fn add(
+        &self,
+        notice: &Notice,
+        (file, heirs): (&OwnedFd, DescriptorScope),
+        flags: u32,
+    ) -> Result<i32, Errno> {
         let gift = libc::seccomp_notif_addfd {
             id: notice.id,
             flags,

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
-use windlass_sys::cgroup::{Controller, Hierarchies, RuntimeCgroup, RuntimeCgroupName, Unusable, Version, remove_abandoned};
+use windlass_sys::cgroup::{
+    Controller, Hierarchies, RuntimeCgroup, RuntimeCgroupName, Unusable, Version, remove_abandoned,
+};
 use windlass_testkit::Scratch;
 
 const BOTH: [Controller; 2] = [Controller::Memory, Controller::Pids];
@@ -135,7 +137,8 @@ fn nests_of_runtimes_that_are_gone_are_removed_and_no_others() {
 
 #[test]
 fn groups_of_this_machine_can_be_made_limited_and_removed_or_say_why_not() {
-    let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(12), &BOTH);
+    let (nest, refusals) =
+        RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(12), &BOTH);
     for refusal in &refusals {
         assert!(!refusal.reason.to_string().is_empty());
     }

@@ -544,9 +544,10 @@ sys.stdin.read()
 fn who_cannot_be_inspected_is_unknown() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
-    for mut stage in
-        [Stage::on_terminal(&program_of(&program, "undumpable")), Stage::on_pipes(&program_of(&program, "undumpable"))]
-    {
+    for mut stage in [
+        Stage::on_terminal(&program_of(&program, "undumpable")),
+        Stage::on_pipes(&program_of(&program, "undumpable")),
+    ] {
         stage.wait_for("ready");
         let unknown = InputState::Unknown { pid: stage.pid() };
         assert_eq!(without_rights(|| stage.reading()), unknown);

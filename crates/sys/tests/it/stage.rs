@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 use windlass_sys::evidence::{InputState, Watch};
-use windlass_sys::mark::{RuntimeTag, Fate, Mark};
+use windlass_sys::mark::{Fate, Mark, RuntimeTag};
 use windlass_sys::process::{Pid, Process, reap_orphan};
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::{Kinship, Launch, Stdio, launch};
@@ -85,7 +85,12 @@ impl Stage {
         Self::new(process, Some(input.ours), output.ours, (brand, mark))
     }
 
-    fn new(process: Process, input: Option<OwnedFd>, output: OwnedFd, (brand, mark): (RuntimeTag, Mark)) -> Self {
+    fn new(
+        process: Process,
+        input: Option<OwnedFd>,
+        output: OwnedFd,
+        (brand, mark): (RuntimeTag, Mark),
+    ) -> Self {
         let (printed, watch) = (Vec::new(), Mutex::new(Watch::default()));
         Self { process, input, output, brand, mark, printed, watch }
     }

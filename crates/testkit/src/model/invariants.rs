@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::request::{RequestDialect, Request};
+use super::request::{Request, RequestDialect};
 
 /// The rules: a conversation only grows, byte for byte; every call has exactly one answer, behind it; and no call is
 /// answered in two ways, which would mean that it was carried out twice.

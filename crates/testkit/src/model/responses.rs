@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::http::ScriptedEvent;
-use super::reply::{ScriptedReply, Call, ReplyEnd, Input, Said, Usage};
+use super::reply::{Call, Input, ReplyEnd, Said, ScriptedReply, Usage};
 use super::{MODEL, halves};
 
 /// The events of an answer; the number makes its identifiers unique within a conversation.

@@ -42,7 +42,11 @@ pub fn role(asked: &str, turns: Vec<ModelTurn>) -> Role {
 
 impl Role {
     /// The role whose requests this function knows.
-    pub fn knowing(name: &str, knows: impl Fn(&Request) -> bool + Send + 'static, turns: Vec<ModelTurn>) -> Self {
+    pub fn knowing(
+        name: &str,
+        knows: impl Fn(&Request) -> bool + Send + 'static,
+        turns: Vec<ModelTurn>,
+    ) -> Self {
         Self { name: name.to_owned(), knows: Box::new(knows), turns: turns.into_iter() }
     }
 }

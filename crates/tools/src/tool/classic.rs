@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use windlass_engine::{Cause, CommandSpec, Io, Journal, Lifetime, JournalPiece, Receipt, Stdin, Stream, Until};
+use windlass_engine::{
+    Cause, CommandSpec, Io, Journal, JournalPiece, Lifetime, Receipt, Stdin, Stream, Until,
+};
 use windlass_output::{
     Budget, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Span, Tokenizer, Tokens, excerpt, settle,
 };
 
 use super::exec_command::{Tied, command, directory};
-use super::{ToolError, CallContext, note_lines, shape};
+use super::{CallContext, ToolError, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, schema, without_nul};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
-use crate::live_session::{LiveSession, EndAnnounced};
+use crate::live_session::{EndAnnounced, LiveSession};
 use crate::login::Captured;
 use crate::report;
 use crate::shell::check_script;

@@ -7,8 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_engine::{CommandSpec, Io, Lifetime, StartError, Stdin, Streams, Terminal};
 
-use super::{ToolError, CallContext, Yield, shape};
-use crate::reply_builder::ReplyBuilder;
+use super::{CallContext, ToolError, Yield, shape};
 use crate::arguments::{BadArgument, Field, Kind, is_number, schema};
 use crate::attend::Wait;
 use crate::call::{Dismissal, Reply};
@@ -17,6 +16,7 @@ use crate::environment::{Composed, Connection};
 use crate::live_session::{LiveSession, Showing, ViewKind};
 use crate::login::Captured;
 use crate::plain::without_shell;
+use crate::reply_builder::ReplyBuilder;
 use crate::shell::{Shell, check_script};
 use crate::toolbox::Starting;
 use crate::until::{self, Conditions};
@@ -188,11 +188,16 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     tied.loosen();
     let (toolbox, began, delivery) = (visit.toolbox, visit.began, &visit.call.delivery);
     let (showing, input, missing) = (order.showing, None, Vec::new());
-    let answer = ReplyBuilder { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
+    let answer =
+        ReplyBuilder { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
     Ok(answer.reply().await)
 }
 
-async fn start(visit: &CallContext<'_>, order: &ExecArguments, notes: &mut Vec<String>) -> Result<Arc<LiveSession>, ToolError> {
+async fn start(
+    visit: &CallContext<'_>,
+    order: &ExecArguments,
+    notes: &mut Vec<String>,
+) -> Result<Arc<LiveSession>, ToolError> {
     let toolbox = visit.toolbox;
     let (shell, note) = toolbox
         .shell(order.shell.as_deref())

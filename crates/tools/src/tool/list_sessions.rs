@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use windlass_engine::ProcessLine;
 
-use super::{ToolError, CallContext, note_lines, shape};
+use super::{CallContext, ToolError, note_lines, shape};
 use crate::arguments::schema;
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};

@@ -10,7 +10,7 @@ use windlass_output::{
     RangeLines, Span, TailLines, Tokens, View,
 };
 
-use super::{ToolError, CallContext, note_lines, shape};
+use super::{CallContext, ToolError, note_lines, shape};
 use crate::arguments::{Arguments, BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};

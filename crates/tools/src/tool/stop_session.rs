@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use windlass_engine::{ProcessLine, Signal, TreeEnd};
 
-use super::{ToolError, CallContext, note_lines, shape};
+use super::{CallContext, ToolError, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};

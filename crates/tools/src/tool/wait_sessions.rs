@@ -8,15 +8,15 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::{ToolError, CallContext, note_lines, shape};
+use super::{CallContext, ToolError, note_lines, shape};
+use crate::archived::Ended;
 use crate::arguments::{Field, Kind, SessionRef, schema};
-use crate::attend::{WaitEnd, Wait, waiting};
+use crate::attend::{Wait, WaitEnd, waiting};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::archived::Ended;
 use crate::live_session::{Attending, LiveSession, Number};
-use crate::shims::PassedOn;
 use crate::report;
+use crate::shims::PassedOn;
 use crate::toolbox::Toolbox;
 use crate::until::Conditions;
 

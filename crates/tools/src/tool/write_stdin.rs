@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use windlass_engine::{InputError, Signal};
 use windlass_output::{CursorKeys, keys};
 
-use super::{ToolError, CallContext, Yield, exec_command};
-use crate::reply_builder::{ReplyBuilder, InputReport};
+use super::{CallContext, ToolError, Yield, exec_command};
 use crate::arguments::{BadArgument, Field, Kind, SessionRef, schema};
 use crate::attend::Wait;
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::live_session::{LiveSession, Showing, ViewKind};
+use crate::reply_builder::{InputReport, ReplyBuilder};
 use crate::until::Conditions;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -119,7 +119,8 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
     let (toolbox, began, delivery) = (visit.toolbox, visit.began, &visit.call.delivery);
     let (showing, missing) = (order.showing, Vec::new());
-    let answer = ReplyBuilder { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
+    let answer =
+        ReplyBuilder { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
     Ok(answer.reply().await)
 }
 

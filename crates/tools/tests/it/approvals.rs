@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use windlass_tools::{
-    UserReplyFuture, Approval, Approved, Emphasis, Person, Question, Rules, RulesFile, ToolboxOptions,
+    Approval, Approved, Emphasis, Person, Question, Rules, RulesFile, ToolboxOptions, UserReplyFuture,
 };
 
 use crate::workbench::{Answering, Workbench, bench_with, object, output};

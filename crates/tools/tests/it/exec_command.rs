@@ -176,7 +176,7 @@ fn no_variable_of_a_caller_reaches_the_shell_as_a_script() {
         // The name of the shell's own variable, which is not exported, is the caller's to use.
         for shell in ["bash", "zsh", "sh"] {
             let arguments = json!({
-                "cmd": "echo as judged; true", "shell": shell, "env": { "windlass_script": "echo exchanged" },
+                "cmd": "echo as judged; true", "shell": shell, "env": { "windlass_code_mode": "echo exchanged" },
             });
             assert_eq!(output(&bench.run(arguments).await), "as judged\n", "{shell}");
             let public = json!({

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use windlass_engine::{Engine, EngineOptions, KillDelays, Retention, Store, StoreLimits};
 use windlass_testkit::{Scratch, survivors};
 use windlass_tools::{
-    UserReplyFuture, Approval, Approved, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions,
+    Approval, Approved, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions, UserReplyFuture,
 };
 
 /// Long enough that no test ever reaches it: whatever answers earlier did so because of something that happened.

@@ -1,7 +1,7 @@
 //! Which certificates the agent trusts: those that SSL_CERT_FILE and SSL_CERT_DIR name, as for OpenSSL and what is built on
 //! it, or those of the machine.
 
-use windlass_model::Certificates;
+use windlass_llm::Certificates;
 
 use crate::config::Config;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use windlass_agent::{ApprovalMode, HistoryEntry, ItemOrigin, prompt};
-use windlass_model::{Item, Role};
-use windlass_settings::environment::{Environment, Filesystem};
-use windlass_settings::{
+use windlass_config::environment::{Environment, Filesystem};
+use windlass_config::{
     ApprovalPolicy, Loaded, Places, Request, SandboxMode, Trust, TrustLevel, instructions,
     load as load_settings, skills,
 };
+use windlass_llm::{Item, Role};
 
 use crate::args::{AgentOptions, AgentTrust, ApprovalName};
 use crate::config::Config;
@@ -133,7 +133,8 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     }
     developer.extend(skills.render());
     let context = |item: Item| HistoryEntry { origin: ItemOrigin::Context, item };
-    let mut entries: Vec<HistoryEntry> = developer.into_iter().map(|text| context(Item::developer(text))).collect();
+    let mut entries: Vec<HistoryEntry> =
+        developer.into_iter().map(|text| context(Item::developer(text))).collect();
     let found = instructions::find(&configured.places, &configured.loaded.project, settings);
     entries.extend(found.render(&configured.directory).map(|text| context(Item::user(text))));
     entries.push(context(Item::user(environment.render())));
@@ -146,7 +147,10 @@ pub(super) fn changes(configured: &Configured, config: &Config, said: &[HistoryE
     let context = said.iter().filter(|entry| entry.origin == ItemOrigin::Context);
     let told: Vec<String> = context.filter_map(|entry| entry.item.words_of(Role::User)).collect();
     let changed = environment(configured, config).changes_since_told(told.iter().map(String::as_str));
-    changed.map(|text| HistoryEntry { origin: ItemOrigin::Context, item: Item::user(text) }).into_iter().collect()
+    changed
+        .map(|text| HistoryEntry { origin: ItemOrigin::Context, item: Item::user(text) })
+        .into_iter()
+        .collect()
 }
 
 /// Where the agent works, for the model.
@@ -204,7 +208,7 @@ pub(super) fn trust(order: &AgentTrust, config: &Config) -> Result<Exit> {
     let configured = load(&AgentOptions::default(), config, None)?;
     let root = &configured.loaded.project.root;
     let level = if order.revoke { TrustLevel::Untrusted } else { TrustLevel::Trusted };
-    let file = windlass_settings::trust(&configured.places, root, level)?;
+    let file = windlass_config::trust(&configured.places, root, level)?;
     printing::print_text(&format!("{} is {} (in {})\n", root.display(), level.word(), file.display()))?;
     Ok(Exit::SUCCESS)
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
-use windlass_agent::{UserPrompter, Background, AgentDeps, AgentEvent, AgentConfig, Role, TeamLimits, Threads, ModelParams};
+use windlass_agent::{
+    AgentConfig, AgentDeps, AgentEvent, Background, ModelParams, Role, TeamLimits, Threads, UserPrompter,
+};
+use windlass_config::{Effort, Settings, WebSearch};
 use windlass_engine::Engine;
-use windlass_foreign::{Elicitor, RequiredError, ServerSpec, Servers, Standing, ServersContext};
-use windlass_model::WireKind;
-use windlass_settings::{Effort, Settings, WebSearch};
+use windlass_llm::WireKind;
+use windlass_mcp_client::{Elicitor, RequiredError, ServerSpec, Servers, ServersContext, Standing};
 use windlass_tools::Toolbox;
 
 use super::cells::ConfinedCells;
@@ -91,7 +93,7 @@ pub(super) fn thread_files(config: &Config) -> Option<Threads> {
 
 /// Where this conversation is kept, if it is.
 pub(super) fn threads(settings: &Settings, options: &AgentOptions, config: &Config) -> Option<Threads> {
-    let kept = settings.history.persistence == windlass_settings::HistoryPersistence::SaveAll;
+    let kept = settings.history.persistence == windlass_config::HistoryPersistence::SaveAll;
     thread_files(config).filter(|_| kept && !options.ephemeral)
 }
 

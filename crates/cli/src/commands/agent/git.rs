@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_engine::sandbox::{Access, Base, Confined, Plan, Policy};
-use windlass_engine::{CommandSpec, Engine, Keeping, Lifetime, Offset, JournalPiece, Span, Stream};
+use windlass_engine::{CommandSpec, Engine, JournalPiece, Keeping, Lifetime, Offset, Span, Stream};
 use windlass_tools::Variables;
 
 use super::context::Configured;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use windlass_agent::{HistoryEntry, ItemOrigin};
-use windlass_files::{FileOutput, FileContext, view_image};
-use windlass_model::{Item, ContentPart, Role};
-use windlass_settings::skills;
+use windlass_config::skills;
+use windlass_files::{FileContext, FileOutput, view_image};
+use windlass_llm::{ContentPart, Item, Role};
 
 use super::context::Configured;
 use crate::args::AgentOptions;
@@ -48,7 +48,11 @@ pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config
 }
 
 /// Everything that is said at once: what is new to an earlier conversation, the skills that the task names, and the task.
-pub(super) fn entries(task: AgentInput, configured: &Configured, news: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
+pub(super) fn entries(
+    task: AgentInput,
+    configured: &Configured,
+    news: Vec<HistoryEntry>,
+) -> Vec<HistoryEntry> {
     let mut entries = news;
     entries.extend(mentioned_skills(&task.words, configured));
     entries.extend(task.items.into_iter().map(HistoryEntry::user));

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use windlass_agent::{CommandNote, CommandOutcome, AgentEvent, EventKind, Status, PlanStep, StepState, ThreadId};
-use windlass_model::Usage;
-use windlass_settings::Prices;
+use windlass_agent::{
+    AgentEvent, CommandNote, CommandOutcome, EventKind, PlanStep, Status, StepState, ThreadId,
+};
+use windlass_config::Prices;
+use windlass_llm::Usage;
 
 use super::text::{cost, left_running, wait_expired};
 use crate::printing;
@@ -217,7 +219,8 @@ fn command(note: &CommandNote, (output, exit): (String, Option<i64>), status: &s
 }
 
 fn plan_item(steps: &[PlanStep]) -> Value {
-    let step = |step: &PlanStep| json!({ "text": step.text, "completed": step.state == StepState::Completed });
+    let step =
+        |step: &PlanStep| json!({ "text": step.text, "completed": step.state == StepState::Completed });
     json!({ "type": "todo_list", "items": steps.iter().map(step).collect::<Vec<_>>() })
 }
 

@@ -1,8 +1,8 @@
 //! From settings to a model that can be asked.
 
 use anyhow::{Context, Result, anyhow};
-use windlass_model::{Client, InstructionsRole, Key, Provider, Proxy, WireKind};
-use windlass_settings::{InstructionsRole as RoleSetting, Provider as Setting, Settings, WireApi};
+use windlass_config::{InstructionsRole as RoleSetting, Provider as Setting, Settings, WireApi};
+use windlass_llm::{Client, InstructionsRole, Key, Provider, Proxy, WireKind};
 
 use super::certificates;
 use super::proxies::{self, Proxies};

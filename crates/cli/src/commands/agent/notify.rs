@@ -60,7 +60,10 @@ pub(super) struct Notifier(JoinSet<JoinSet<()>>);
 
 impl Notifier {
     /// Listens on the way of the events, which go on to whoever shows them.
-    pub(super) fn listen(received: mpsc::Receiver<AgentEvent>, place: NotifyContext) -> (mpsc::Receiver<AgentEvent>, Self) {
+    pub(super) fn listen(
+        received: mpsc::Receiver<AgentEvent>,
+        place: NotifyContext,
+    ) -> (mpsc::Receiver<AgentEvent>, Self) {
         let mut notifier = Self::default();
         if place.argv.is_empty() {
             return (received, notifier);

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use windlass_settings::portable::Passphrase;
+use windlass_config::portable::Passphrase;
 use windlass_sys::terminal::HiddenInput;
 use zeroize::Zeroizing;
 

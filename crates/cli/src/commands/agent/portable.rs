@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use windlass_settings::Places;
-use windlass_settings::portable::{
+use windlass_config::Places;
+use windlass_config::portable::{
     self, Existing, ExportOptions, ImportError, ImportOptions, Imported, LARGEST, Secrets, WorkFactor,
 };
 

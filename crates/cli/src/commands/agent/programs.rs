@@ -10,7 +10,7 @@ use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use windlass_settings::McpTransport;
+use windlass_config::McpTransport;
 
 use super::context::Configured;
 use crate::config::Config;

@@ -4,7 +4,7 @@
 mod no_proxy;
 
 use anyhow::{Context, Result};
-use windlass_model::Proxy;
+use windlass_llm::Proxy;
 
 use self::no_proxy::{Exceptions, Host};
 use crate::config::Config;
@@ -47,7 +47,7 @@ pub(super) fn parse(name: &str, address: &str) -> Result<Proxy> {
 
 #[cfg(test)]
 mod tests {
-    use windlass_model::{NameLookup, ProxyKind};
+    use windlass_llm::{NameLookup, ProxyKind};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use serde_json::{Map, json};
-use windlass_settings::{Loaded, Stated, Trust, Value};
+use windlass_config::{Loaded, Stated, Trust, Value};
 
 use super::context;
 use crate::args::AgentOptions;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
 use windlass_agent::{Beginning, Team, ThreadId};
-use windlass_model::Item;
+use windlass_llm::Item;
 use windlass_sys::signal::Signal;
 
 use self::conversation::{Conversation, Parts};
@@ -35,7 +35,7 @@ use super::context::{self, Configured};
 use super::deps::{Outside, Workshop};
 use super::{EVENTS, Job, input, outcome};
 use crate::args::AgentOptions;
-use crate::commands::run::signals::{Signals, OutsideSignal};
+use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::config::Config;
 use crate::failure::Exit;
 

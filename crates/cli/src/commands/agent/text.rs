@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use windlass_agent::{CommandOutcome, AgentEvent, EventKind, StepState, ThreadId};
-use windlass_model::Usage;
-use windlass_settings::Prices;
+use windlass_agent::{AgentEvent, CommandOutcome, EventKind, StepState, ThreadId};
+use windlass_config::Prices;
+use windlass_llm::Usage;
 
 use windlass_tools::Shown;
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use serde_json::json;
 use windlass_agent::{Beginning, HistoryEntry, ItemOrigin, Thread, ThreadId, Threads};
-use windlass_model::Role;
+use windlass_llm::Role;
 
 use super::context::{self, Configured};
 use super::deps::thread_files;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Temporary};
-use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, KillDelays};
-use windlass_foreign::{Bearer, Secret, ServerSpec, ServersContext, ToolFilter, Transport};
-use windlass_settings::{
+use windlass_config::{
     ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, NetworkAccess, SandboxMode, withheld,
 };
+use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Temporary};
+use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, KillDelays};
+use windlass_mcp_client::{Bearer, Secret, ServerSpec, ServersContext, ToolFilter, Transport};
 use windlass_tools::{
     EnvironmentPolicy, Inherit, Policy, Profile, Rules, SecretVariables, ToolboxOptions, VariablePatterns,
     Variables,

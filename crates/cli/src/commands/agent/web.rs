@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use windlass_foreign::{
+use windlass_llm::{Certificates, HttpRoute, HttpTransport, Parcel, ReplyBody};
+use windlass_mcp_client::{
     BodyFuture, Http, HttpAnswer, HttpBody, HttpError, HttpFuture, HttpMethod, HttpRequest,
 };
-use windlass_model::{HttpTransport, Certificates, Parcel, ReplyBody, HttpRoute};
 
 use super::proxies::Proxies;
 

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use windlass_output::Offset;
 
-use super::stage::{Scene, DemoOutput};
-use super::{Saving, DemoEngine, exited, raw_text, settled_text};
+use super::stage::{DemoOutput, Scene};
+use super::{DemoEngine, Saving, exited, raw_text, settled_text};
 use crate::report;
 
 /// Two hundred redraws of one line.

@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use windlass_output::Offset;
 
-use super::stage::{Scene, DemoOutput, milliseconds};
-use super::{Saving, DemoEngine, exited, printed, raw_text, settled_text};
+use super::stage::{DemoOutput, Scene, milliseconds};
+use super::{DemoEngine, Saving, exited, printed, raw_text, settled_text};
 
 /// Somebody to talk to.
 struct Partner {
@@ -64,7 +64,11 @@ async fn talk(theatre: &DemoEngine, partner: &Partner) -> Result<ReplExchange> {
     session.write(format!("{}\n", partner.farewell)).await?;
     exited(&session).await?;
     let journal = session.journal();
-    Ok(ReplExchange { raw: raw_text(journal, Offset::ZERO), seen: settled_text(journal, Offset::ZERO), answered })
+    Ok(ReplExchange {
+        raw: raw_text(journal, Offset::ZERO),
+        seen: settled_text(journal, Offset::ZERO),
+        answered,
+    })
 }
 
 fn show(stage: &DemoOutput, partner: &Partner, talk: &ReplExchange) -> Result<Saving> {

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use windlass_engine::{ProcessLine, Receipt};
 use windlass_output::Offset;
 
-use super::stage::{Scene, DemoOutput, milliseconds};
-use super::{Saving, DemoEngine, printed};
+use super::stage::{DemoOutput, Scene, milliseconds};
+use super::{DemoEngine, Saving, printed};
 use crate::failure::Exit;
 use crate::printing::print;
 use crate::report;

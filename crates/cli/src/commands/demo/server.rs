@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use windlass_engine::Session;
 use windlass_output::Offset;
 
-use super::stage::{Scene, DemoOutput, milliseconds};
-use super::{PATIENCE, Saving, DemoEngine, printed, settled_text};
+use super::stage::{DemoOutput, Scene, milliseconds};
+use super::{DemoEngine, PATIENCE, Saving, printed, settled_text};
 use crate::failure::Exit;
 use crate::printing::print;
 use crate::report;

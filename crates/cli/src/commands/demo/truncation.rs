@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, ensure};
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
 
-use super::stage::{Scene, DemoOutput};
-use super::{Saving, DemoEngine, bytes, exited, raw_text};
+use super::stage::{DemoOutput, Scene};
+use super::{DemoEngine, Saving, bytes, exited, raw_text};
 use crate::report;
 use windlass_engine::{Fitting, Form};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use windlass_model::{Client, ResponseEvent, Failure, ProbeFinding, Item, Probe, Request, ProbeStep, StepKind};
-use windlass_settings::{Faults, Provider, Settings};
+use windlass_config::{Faults, Provider, Settings};
+use windlass_llm::{Client, Failure, Item, Probe, ProbeFinding, ProbeStep, Request, ResponseEvent, StepKind};
 
 use super::Check;
 use crate::args::{AgentOptions, Doctor};

@@ -6,7 +6,8 @@ use super::Check;
 
 pub(super) fn checks() -> Vec<Check> {
     // No session has a mark of family 0, so this name is nobody's.
-    let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(0), &Controller::ALL);
+    let (nest, refusals) =
+        RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(0), &Controller::ALL);
     let refusal = |controller| refusals.iter().find(|refusal| refusal.controller == controller);
     let check = |controller| {
         let version = nest.as_ref().and_then(|nest| nest.version(controller));

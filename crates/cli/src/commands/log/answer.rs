@@ -151,7 +151,9 @@ impl LogQuery<'_> {
                 let span = view.raw_span(0..view.text().len());
                 let read = match wanted {
                     ReaderDemand::NoMore => span,
-                    ReaderDemand::More if is_tail && !span.is_empty() => Span::new(span.from(), self.all().to()),
+                    ReaderDemand::More if is_tail && !span.is_empty() => {
+                        Span::new(span.from(), self.all().to())
+                    }
                     ReaderDemand::More => self.all(),
                 };
                 (LogReply::Excerpt(fitting.fit_view(&view, span)), read)

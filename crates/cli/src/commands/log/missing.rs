@@ -39,7 +39,9 @@ impl Printed {
 
     pub(super) fn take(&mut self, part: &OutputPart<'_>) -> Result<ReaderDemand> {
         match part {
-            OutputPart::Text(view) if matches!(self.chooser, Chooser::Everything) => self.print(view.text())?,
+            OutputPart::Text(view) if matches!(self.chooser, Chooser::Everything) => {
+                self.print(view.text())?
+            }
             OutputPart::Text(view) => {
                 self.chooser.feed(view);
                 self.upto = self.upto.max(view.raw_span(0..view.text().len()).to());

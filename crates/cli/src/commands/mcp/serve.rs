@@ -11,9 +11,9 @@ use windlass_tools::{Sharing, Toolbox};
 
 use crate::args::McpServe;
 use crate::commands::guardian;
-use crate::commands::shim::Detached;
 use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
+use crate::commands::shim::Detached;
 use crate::config::Config;
 use crate::confinement::NamedFiles;
 use crate::failure::{Exit, Usage};

@@ -11,9 +11,9 @@ use windlass_sys::terminal::RawMode;
 
 use super::input;
 use super::plan::{Keyboard, Presentation};
-use super::signals::{Signals, OutsideSignal};
-use super::stream::{self, Goal, Streamed};
 use super::run_end::RunEnd;
+use super::signals::{OutsideSignal, Signals};
+use super::stream::{self, Goal, Streamed};
 use crate::config;
 
 /// How long the last output may take to be written once we were told to end.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use tokio::task::JoinHandle;
 use windlass_server::client::shapes::{AbsolutePath, OutputStream, TerminalSize};
 use windlass_server::client::{
-    Client, ClientError, ClientOptions, Endpoint, Io, Output, ClientPiece, Process, Slowness, Start,
+    Client, ClientError, ClientOptions, ClientPiece, Endpoint, Io, Output, Process, Slowness, Start,
 };
 use windlass_server::gate::Token;
 use windlass_sys::pty::Size;
@@ -18,7 +18,7 @@ use windlass_sys::terminal::RawMode;
 
 use super::input;
 use super::plan::{self, Keyboard, Presentation};
-use super::signals::{Signals, OutsideSignal};
+use super::signals::{OutsideSignal, Signals};
 use crate::args::{EnvironmentChange, Run};
 use crate::config::{self, Config};
 use crate::failure::{Exit, Usage};

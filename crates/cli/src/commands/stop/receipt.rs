@@ -52,7 +52,7 @@ pub(super) fn await_receipt(
 /// while to tell its callers of the end, and is asked not to: the state directory tells them.
 pub(super) fn await_end(runtime: &Process) {
     match verb_of(runtime).as_deref() {
-        Some(b"shim") => {
+        Some(b"shim" | b"keeper") => {
             let _ = runtime.signal(Signal::TERM);
         }
         Some(b"run" | b"keep") => {}

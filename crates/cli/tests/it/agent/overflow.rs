@@ -1,7 +1,7 @@
 //! Conversations that grow too long.
 
 use serde_json::json;
-use windlass_testkit::model::{RequestDialect, Reply, Request, Usage, always, say, turn};
+use windlass_testkit::model::{Reply, Request, RequestDialect, Usage, always, say, turn};
 
 use super::stage::{BOTH, Stage, exec};
 

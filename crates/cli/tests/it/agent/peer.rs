@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use windlass_testkit::codex::{self, Configuration};
 use windlass_testkit::model::{
-    Invariants, Model, Reply, ModelTurn, always, call, call_verbatim, custom, say, think,
+    Invariants, Model, ModelTurn, Reply, always, call, call_verbatim, custom, say, think,
 };
 use windlass_testkit::{Scratch, survivors};
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
-use windlass_testkit::model::{RequestDialect, Invariants, MODEL, Model, Reply, Request, Role, ModelTurn};
+use windlass_testkit::model::{Invariants, MODEL, Model, ModelTurn, Reply, Request, RequestDialect, Role};
 use windlass_testkit::{Scratch, survivors};
 
 use crate::rig::{WINDLASS, as_ordinary, give_to_ordinary, held, nothing_survives};

@@ -1,7 +1,7 @@
 //! Answers that come badly: cut off, stalled, in single bytes, between rubbish, of the wrong kind.
 
 use serde_json::json;
-use windlass_testkit::model::{RequestDialect, Gate, Reply, Usage, always, call, say, think, turn};
+use windlass_testkit::model::{Gate, Reply, RequestDialect, Usage, always, call, say, think, turn};
 
 use super::stage::{BOTH, Stage, exec};
 
@@ -109,7 +109,9 @@ fn an_answer_without_a_word_is_an_end_too() {
 
 #[test]
 fn an_answer_that_ran_out_of_room_fails_the_turn_with_the_reason() {
-    for (dialect, reason) in [(RequestDialect::Responses, "max_output_tokens"), (RequestDialect::Chat, "length")] {
+    for (dialect, reason) in
+        [(RequestDialect::Responses, "max_output_tokens"), (RequestDialect::Chat, "length")]
+    {
         let mut stage = Stage::speaking(dialect, vec![always(say("as far as it").incomplete(reason))]);
         let ran = stage.run(&["--json", "go"]).badly(1, reason);
         // What one wire finished before it failed is kept; the other finishes nothing before its end.

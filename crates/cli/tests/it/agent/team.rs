@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use windlass_testkit::model::{RequestDialect, Gate, Reply, Role, ModelTurn, always, call, role, say, turn};
+use windlass_testkit::model::{Gate, ModelTurn, Reply, RequestDialect, Role, always, call, role, say, turn};
 
 use super::stage::{Stage, exec, field, fifo};
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use windlass_sys::signal::Signal;
-use windlass_testkit::model::{RequestDialect, Gate, always, custom, say, think, turn};
+use windlass_testkit::model::{Gate, RequestDialect, always, custom, say, think, turn};
 
 use super::stage::{BOTH, Stage, exec, fifo};
 

@@ -11,7 +11,7 @@ use std::thread;
 use serde_json::json;
 use windlass_sys::signal::Signal;
 use windlass_testkit::codex::Configuration;
-use windlass_testkit::model::{Model, Reply, Request, ToolName, ModelTurn, always, turn};
+use windlass_testkit::model::{Model, ModelTurn, Reply, Request, ToolName, always, turn};
 use windlass_testkit::{Scratch, survivors};
 
 use super::{Agent, CONCLUSION, Quarters, TYPED, session_in};

@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_sys::process::Process;
-use windlass_testkit::wire::{Message, ServerError, RequestId, Wire};
+use windlass_testkit::wire::{Message, RequestId, ServerError, Wire};
 use windlass_testkit::{base64, hang_deadline, survivors};
 
 use crate::rig::{Home, WAYS, escapees, held, nothing_survives};

@@ -10,7 +10,7 @@ struct Foreign(PathBuf);
 
 impl Foreign {
     fn new() -> Self {
-        let place = PathBuf::from(format!("/dev/shm/windlass-foreign-{}", std::process::id()));
+        let place = PathBuf::from(format!("/dev/shm/windlass-mcp-client-{}", std::process::id()));
         let foreign = Self(place);
         foreign.make();
         foreign

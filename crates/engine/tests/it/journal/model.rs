@@ -95,8 +95,11 @@ impl Model {
         let found = journal.read_into(span, limit, &mut bytes);
         assert_eq!(&bytes[..4], b"kept");
         assert_eq!(&bytes[4..], self.slice(found));
-        let first =
-            journal.read(span, limit).pieces.into_iter().find(|piece| matches!(piece, JournalPiece::Bytes { .. }));
+        let first = journal
+            .read(span, limit)
+            .pieces
+            .into_iter()
+            .find(|piece| matches!(piece, JournalPiece::Bytes { .. }));
         match first {
             Some(piece) => assert_eq!(found.from(), piece.span().from()),
             None => assert!(found.is_empty()),

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use windlass_engine::{Journal, JournalPiece, BoundedRead, Retention, Stream};
+use windlass_engine::{BoundedRead, Journal, JournalPiece, Retention, Stream};
 use windlass_output::{Offset, Span};
 
 use super::{ID, bytes_from, index};

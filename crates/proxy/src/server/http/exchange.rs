@@ -10,12 +10,12 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use super::limits;
 use crate::decision::HowEnded;
 use crate::server::account::{Direction, Traffic};
-use crate::server::tunnel::{BUFFER, pump, write};
 use crate::server::client_connection::ClientConnection;
+use crate::server::tunnel::{BUFFER, pump, write};
 use crate::wire::head::{BadHead, EndOfHead, HeadLimits};
 use crate::wire::refusal::ErrorReply;
 use crate::wire::request::{AnswerBody, Passed};
-use crate::wire::response::{ResponseHead, AnswerKind};
+use crate::wire::response::{AnswerKind, ResponseHead};
 
 /// The most interim answers before the final one.
 const INTERIM_LIMIT: usize = 16;

@@ -2,8 +2,8 @@
 //! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
 
 use crate::helper::caller::Caller;
-use crate::helper::emulated::MadePair;
 use crate::helper::draft::Draft;
+use crate::helper::emulated::MadePair;
 use crate::helper::place::{NamedEntry, Seen};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, open, openat};
@@ -75,7 +75,11 @@ impl Opening {
             }
             fcntl_setfl(&file, self.flags & CHANGEABLE)?;
         }
-        let heirs = if self.flags.contains(OFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
+        let heirs = if self.flags.contains(OFlags::CLOEXEC) {
+            DescriptorScope::Nobody
+        } else {
+            DescriptorScope::Programs
+        };
         Ok(Opened::File(file, heirs))
     }
 

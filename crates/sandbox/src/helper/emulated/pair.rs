@@ -36,7 +36,11 @@ impl SocketPair {
     pub(in crate::helper) fn perform(&self) -> Result<Opened, Errno> {
         let flags = self.flags.intersection(SocketFlags::NONBLOCK) | SocketFlags::CLOEXEC;
         let (one, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        let heirs = if self.flags.contains(SocketFlags::CLOEXEC) { DescriptorScope::Nobody } else { DescriptorScope::Programs };
+        let heirs = if self.flags.contains(SocketFlags::CLOEXEC) {
+            DescriptorScope::Nobody
+        } else {
+            DescriptorScope::Programs
+        };
         Ok(Opened::Pair(MadePair { sockets: [one, other], heirs, address: self.address }))
     }
 }

@@ -12,8 +12,8 @@ use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
 use crate::git_config::{self, Setting};
 use crate::git_settings;
-use crate::helper::emulated::{Change, EmulatedSyscall, Opening, TEMPORARY, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
+use crate::helper::emulated::{Change, EmulatedSyscall, Opening, TEMPORARY, What};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::ruling_at;
 use crate::policy::Access;
@@ -116,7 +116,12 @@ impl RepositoryOwner {
     }
 
     /// Git writes a configuration to another file and renames it.
-    pub(super) fn receive(self, entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> CallDecision {
+    pub(super) fn receive(
+        self,
+        entry: NamedEntry,
+        arrival: Arrival<'_>,
+        deed: EmulatedSyscall,
+    ) -> CallDecision {
         let refused = |reason: &str| self.refusal(arrival.operation(), &entry.path(), reason);
         let from = match arrival {
             Arrival::Directory if self == Self::User => return refused("a directory is no configuration"),
@@ -128,10 +133,15 @@ impl RepositoryOwner {
         };
         let Ok(seen) = from.look() else { return refused("a configuration that cannot be read") };
         match self.judge(&seen, &entry) {
-            Ok(JudgedContent { bytes, like, .. }) => {
-                CallDecision::carry_out(EmulatedSyscall::Replace { from: from.clone(), to: entry, seen: like, bytes })
+            Ok(JudgedContent { bytes, like, .. }) => CallDecision::carry_out(EmulatedSyscall::Replace {
+                from: from.clone(),
+                to: entry,
+                seen: like,
+                bytes,
+            }),
+            Err(denial) => {
+                CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial })
             }
-            Err(denial) => CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
         }
     }
 

@@ -15,8 +15,8 @@ use super::resolutions::is_list_of_conflicts;
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::emulated::{Change, EmulatedSyscall, JudgedCopy, Made, Opening, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
+use crate::helper::emulated::{Change, EmulatedSyscall, JudgedCopy, Made, Opening, What};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
@@ -116,7 +116,9 @@ impl Judge<'_> {
                     return self.arrived(to, Arrival::Moved(&from), deed);
                 }
             },
-            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. })
+                if flags.bits() & WRITING != 0 =>
+            {
                 match entry.look() {
                     Ok(seen) => self
                         .changed_part(&seen, Operation::Write)
@@ -126,10 +128,14 @@ impl Judge<'_> {
                     }
                 }
             }
-            EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. })
+                if flags.bits() & WRITING != 0 =>
+            {
                 self.changed_part(seen, Operation::Write)
             }
-            EmulatedSyscall::Change { seen, how: Change::Length(_) } => self.changed_part(seen, Operation::Truncate),
+            EmulatedSyscall::Change { seen, how: Change::Length(_) } => {
+                self.changed_part(seen, Operation::Truncate)
+            }
             EmulatedSyscall::Change { seen, how } => {
                 self.changed_mark(seen, how).or_else(|| self.changed_status(seen, how))
             }
@@ -203,7 +209,9 @@ impl Judge<'_> {
             return refusal(Operation::Create, &entry.path(), "a list of files that it would read and write");
         }
         match judged_parts(directory) {
-            Ok(copies) => CallDecision::carry_out(EmulatedSyscall::AfterCopies { copies, deed: Box::new(deed) }),
+            Ok(copies) => {
+                CallDecision::carry_out(EmulatedSyscall::AfterCopies { copies, deed: Box::new(deed) })
+            }
             Err(reason) => refusal(Operation::Create, &entry.path(), &reason),
         }
     }
@@ -341,9 +349,12 @@ fn new_index(entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> 
         Err(_) => return refusal(Operation::Rename, &entry.path(), UNJUDGED_INDEX),
     };
     match judged {
-        Ok(JudgedContent { bytes, like, .. }) => {
-            CallDecision::carry_out(EmulatedSyscall::Replace { from: from.clone(), to: entry, seen: like, bytes })
-        }
+        Ok(JudgedContent { bytes, like, .. }) => CallDecision::carry_out(EmulatedSyscall::Replace {
+            from: from.clone(),
+            to: entry,
+            seen: like,
+            bytes,
+        }),
         Err(denial) => CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
     }
 }

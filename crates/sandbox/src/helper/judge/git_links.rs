@@ -61,7 +61,9 @@ impl Judge<'_> {
             EmulatedSyscall::Make { entry, what: Made::Node { kind, .. } } if is_special(*kind) => {
                 self.special_arrives(Operation::Create, entry)
             }
-            EmulatedSyscall::Link { from, to } if is_special(from.kind()) => self.special_arrives(Operation::Link, to),
+            EmulatedSyscall::Link { from, to } if is_special(from.kind()) => {
+                self.special_arrives(Operation::Link, to)
+            }
             EmulatedSyscall::Move { from, to, flags } => {
                 let is_exchange = flags.contains(RenameFlags::EXCHANGE);
                 self.moved_with_links(from, to)

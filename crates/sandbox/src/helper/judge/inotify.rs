@@ -23,7 +23,9 @@ impl Judge<'_> {
     pub(super) fn inotify(&self, notice: &Notice, operation: Operation) -> Judged {
         let flags = if notice.number == INOTIFY_INIT1 { notice.arguments[0] as u32 } else { 0 };
         let flags = CreateFlags::from_bits(flags).ok_or(Errno::INVAL)?;
-        let Some(limit) = limit() else { return Ok(CallDecision::carry_out(EmulatedSyscall::Inotify(flags))) };
+        let Some(limit) = limit() else {
+            return Ok(CallDecision::carry_out(EmulatedSyscall::Inotify(flags)));
+        };
         let most = limit / 2;
         if self.mark.is_none_or(|mark| held_by(mark, most) < most) && can_be_had(limit / 8) {
             return Ok(CallDecision::carry_out(EmulatedSyscall::Inotify(flags)));

@@ -28,7 +28,9 @@ impl Judge<'_> {
             EmulatedSyscall::Make { entry, what: Made::Node { kind, .. } } if is_special(*kind) => {
                 self.late_link(Operation::Create, entry)
             }
-            EmulatedSyscall::Link { from, to } if is_special(from.kind()) => self.late_link(Operation::Link, to),
+            EmulatedSyscall::Link { from, to } if is_special(from.kind()) => {
+                self.late_link(Operation::Link, to)
+            }
             EmulatedSyscall::Move { from, to, flags } => {
                 let other = Some(from).filter(|_| flags.contains(RenameFlags::EXCHANGE));
                 [Some(to), other].into_iter().flatten().flat_map(|entry| self.late_move(entry)).collect()
@@ -65,7 +67,8 @@ impl Judge<'_> {
 /// The name that a deed makes.
 fn arrived(deed: &EmulatedSyscall) -> Option<&NamedEntry> {
     match deed {
-        EmulatedSyscall::Make { entry, .. } | EmulatedSyscall::Open(Opening { what: What::Named(entry), .. }) => Some(entry),
+        EmulatedSyscall::Make { entry, .. }
+        | EmulatedSyscall::Open(Opening { what: What::Named(entry), .. }) => Some(entry),
         EmulatedSyscall::Move { to, .. } | EmulatedSyscall::Link { to, .. } => Some(to),
         _ => None,
     }

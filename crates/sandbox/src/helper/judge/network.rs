@@ -11,9 +11,9 @@ use crate::helper::emulated::{EmulatedSyscall, Peer, Request, SocketCall};
 use crate::helper::memory::{Missing, bytes_at};
 use crate::helper::place::{Located, Seen};
 use crate::helper::socket_owners::Owner;
-use crate::request::NetworkKind;
 use crate::policy::Access;
 use crate::remedies::Remedies;
+use crate::request::NetworkKind;
 use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -132,7 +132,12 @@ impl Judge<'_> {
         (!allowed).then(|| self.no_network(operation, (target(), scope), Errno::NETUNREACH))
     }
 
-    fn unix_peer(&self, notice: &Notice, operation: Operation, address: Vec<u8>) -> Result<PeerVerdict, Missing> {
+    fn unix_peer(
+        &self,
+        notice: &Notice,
+        operation: Operation,
+        address: Vec<u8>,
+    ) -> Result<PeerVerdict, Missing> {
         match unix_name(&address) {
             Some(UnixName::Path(path)) => {
                 let seen = Located::from_working_directory(notice, path).look(true)?;
@@ -189,7 +194,10 @@ impl Judge<'_> {
                 let target = "a unix socket for datagrams".to_owned();
                 let rule =
                     "datagrams could reach programs outside; SOCK_STREAM and SOCK_SEQPACKET can be used";
-                CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+                CallDecision::Refuse(
+                    Errno::ACCESS,
+                    Denial { operation, target, rule: rule.to_owned(), times: 1 },
+                )
             }
             family if INTERNET.contains(&family) => match PROTOCOLS.contains(&(notice.arguments[2] as u32)) {
                 true => self.no_network(operation, ("an internet socket".into(), None), Errno::ACCESS),

@@ -32,7 +32,9 @@ impl Judge<'_> {
             EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => None,
             EmulatedSyscall::Make { entry, .. } => unseen(Operation::Create, entry),
             EmulatedSyscall::Link { to, .. } => unseen(Operation::Link, to),
-            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. })
+                if flags.bits() & WRITING != 0 =>
+            {
                 unseen(Operation::Create, entry).filter(|_| !entry.exists())
             }
             EmulatedSyscall::Move { from, to, flags } => {

@@ -7,7 +7,7 @@ use crate::denial::Operation;
 use crate::helper::caller::Caller;
 use crate::helper::emulated::{EmulatedSyscall, Opening, What, wish};
 use crate::helper::memory::Missing;
-use crate::helper::place::{End, NamedEntry, Located, Seen};
+use crate::helper::place::{End, Located, NamedEntry, Seen};
 use rustix::fs::{FileType, Mode, OFlags, makedev};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};

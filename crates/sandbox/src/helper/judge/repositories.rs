@@ -10,8 +10,8 @@ use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};
 use crate::disk::{made_at, was_there_before};
 use crate::git_index::Index;
-use crate::helper::emulated::EmulatedSyscall;
 use crate::helper::draft::JudgedContent;
+use crate::helper::emulated::EmulatedSyscall;
 use crate::helper::place::{NamedEntry, Seen};
 use crate::protect::{self, CONFIGURATIONS, INNER, ORDERS, Repository};
 use rustix::fs::{Mode, OFlags, RenameFlags, fstat, open};
@@ -227,7 +227,12 @@ impl Judge<'_> {
     }
 
     /// Replacing an index by renaming another file. `None`: it is about no index.
-    pub(super) fn replaced_index(&self, from: &NamedEntry, to: &NamedEntry, flags: RenameFlags) -> Option<Judged> {
+    pub(super) fn replaced_index(
+        &self,
+        from: &NamedEntry,
+        to: &NamedEntry,
+        flags: RenameFlags,
+    ) -> Option<Judged> {
         let (source, target) = (from.path(), to.path());
         if flags.contains(RenameFlags::EXCHANGE) && self.repository_of_index(&source).is_some() {
             return Some(Ok(self.refused(Operation::Rename, &source)));
@@ -237,7 +242,12 @@ impl Judge<'_> {
             return Some(Ok(self.refused(Operation::Rename, &target)));
         }
         Some(from.look().map(|seen| match self.checked_index(&seen, &repository, &target) {
-            Ok(bytes) => CallDecision::carry_out(EmulatedSyscall::Replace { from: from.clone(), to: to.clone(), seen, bytes }),
+            Ok(bytes) => CallDecision::carry_out(EmulatedSyscall::Replace {
+                from: from.clone(),
+                to: to.clone(),
+                seen,
+                bytes,
+            }),
             Err(rule) => {
                 let target = target.display().to_string();
                 let denial = Denial { operation: Operation::Rename, target, rule, times: 1 };
@@ -303,7 +313,10 @@ pub(super) fn judge_index(seen: &Seen, entry: &NamedEntry) -> Result<JudgedConte
 }
 
 /// The same while a program may still be writing it. Content that is not an index yet does not replace the file.
-pub(in crate::helper) fn judge_unfinished_index(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
+pub(in crate::helper) fn judge_unfinished_index(
+    seen: &Seen,
+    entry: &NamedEntry,
+) -> Result<JudgedContent, Denial> {
     let is_index = index_bytes(seen).is_some_and(|bytes| Index::read(&bytes).is_some());
     match is_index {
         true => judge_index(seen, entry),

@@ -16,7 +16,10 @@ const LIST: &str = "MERGE_RR";
 
 impl Judge<'_> {
     /// The empty list that comes in the place of another one, or why the list must not come or change.
-    pub(super) fn new_resolutions(entry: &NamedEntry, arrival: Arrival<'_>) -> Option<Result<EmulatedSyscall, CallDecision>> {
+    pub(super) fn new_resolutions(
+        entry: &NamedEntry,
+        arrival: Arrival<'_>,
+    ) -> Option<Result<EmulatedSyscall, CallDecision>> {
         if !is_list_of_conflicts(&entry.name) || !is_git_dir(&entry.directory) {
             return None;
         }

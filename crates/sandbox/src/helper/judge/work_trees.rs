@@ -13,8 +13,8 @@ use super::repositories::is_repository_name;
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::helper::emulated::{Change, EmulatedSyscall, Made, Opening, What};
 use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
+use crate::helper::emulated::{Change, EmulatedSyscall, Made, Opening, What};
 use crate::helper::place::{NamedEntry, Seen};
 use crate::protect::NamedFile;
 use rustix::fs::{Mode, OFlags, RenameFlags, open};
@@ -41,7 +41,9 @@ impl Judge<'_> {
         }
         match &deed {
             EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => Ok(deed),
-            EmulatedSyscall::Make { entry, .. } => self.unjudged_file(Operation::Create, entry).map_or(Ok(deed), Err),
+            EmulatedSyscall::Make { entry, .. } => {
+                self.unjudged_file(Operation::Create, entry).map_or(Ok(deed), Err)
+            }
             EmulatedSyscall::Link { from, to } => {
                 let refused = self.refused_inside(Operation::Link, &from.path);
                 refused.or_else(|| self.unjudged_file(Operation::Link, to)).map_or(Ok(deed), Err)
@@ -52,7 +54,9 @@ impl Judge<'_> {
                 refused.map_or(Ok(deed), Err)
             }
             EmulatedSyscall::Move { from, to, .. } => self.moved_into_work_tree(from, to).unwrap_or(Ok(deed)),
-            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, mode }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, mode })
+                if flags.bits() & WRITING != 0 =>
+            {
                 if let Some(refused) =
                     self.new_leading_name(Operation::Create, entry).filter(|_| !entry.exists())
                 {
@@ -67,7 +71,9 @@ impl Judge<'_> {
                     _ => Ok(deed),
                 }
             }
-            EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
+            EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. })
+                if flags.bits() & WRITING != 0 =>
+            {
                 self.refused_inside(Operation::Write, &seen.path).map_or(Ok(deed), Err)
             }
             EmulatedSyscall::Change { seen, how: Change::Length(_) } => {
@@ -78,7 +84,11 @@ impl Judge<'_> {
     }
 
     /// Something comes by renaming: a file whose content is known, or a directory with what is in it.
-    fn moved_into_work_tree(&self, from: &NamedEntry, to: &NamedEntry) -> Option<Result<EmulatedSyscall, CallDecision>> {
+    fn moved_into_work_tree(
+        &self,
+        from: &NamedEntry,
+        to: &NamedEntry,
+    ) -> Option<Result<EmulatedSyscall, CallDecision>> {
         let seen = from.look().ok()?;
         let leads = !seen.is_directory() || has(&seen, COMMON);
         if let Some(refused) = self.new_leading_name(Operation::Rename, to).filter(|_| leads) {
@@ -91,9 +101,10 @@ impl Judge<'_> {
                     Ok(JudgedContent { bytes, like, .. }) => {
                         Ok(EmulatedSyscall::Replace { from: from.clone(), to: to.clone(), seen: like, bytes })
                     }
-                    Err(denial) => {
-                        Err(CallDecision::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }))
-                    }
+                    Err(denial) => Err(CallDecision::Refuse(
+                        Errno::PERM,
+                        Denial { operation: Operation::Rename, ..denial },
+                    )),
                 })
             }
             Relation::Inside(original) => Some(Err(refusal(Operation::Rename, &path, &original))),

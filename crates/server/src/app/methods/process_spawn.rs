@@ -8,12 +8,12 @@ use windlass_protocol::app::{ProcessSpawnParams, ProcessSpawnResult, notificatio
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Refusal};
 
 use crate::app::connection::{Client, Connection, Request};
-use crate::app::follow::{Manner, EndMessage};
+use crate::app::follow::{EndMessage, Manner};
 use crate::app::launch::Launch;
 use crate::app::output::Cap;
 use crate::app::permissions::Permissions;
 use crate::app::process::Name;
-use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, AppStartRequest};
+use crate::app::start::{self, AppStartRequest, Connected, DEFAULT_TIMEOUT};
 
 pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
     let params: ProcessSpawnParams = request.read()?;

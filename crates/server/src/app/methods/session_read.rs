@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use windlass_engine::{Form, Journal, Missing, Offset, OutputPart, JournalPiece, Reader, Span, ReaderDemand};
+use windlass_engine::{Form, Journal, JournalPiece, Missing, Offset, OutputPart, Reader, ReaderDemand, Span};
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Pattern, RangeLines, View, ViewLine,
 };

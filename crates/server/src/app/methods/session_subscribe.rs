@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use windlass_engine::{Delivery, Offset, JournalPiece, Span, Subscription, SubscriptionLimits};
+use windlass_engine::{Delivery, JournalPiece, Offset, Span, Subscription, SubscriptionLimits};
 use windlass_protocol::app::{
     Done, SessionClosed, SessionDropped, SessionExited, SessionOutput, SessionSubscribeParams,
     SessionSubscribeResult, SessionUnsubscribeParams, notification,
@@ -80,7 +80,9 @@ impl Follower {
                 self.notify(notification::SESSION_OUTPUT, &output);
             }
             Delivery::Piece(JournalPiece::Dropped { span }) => self.tell_dropped(span, None),
-            Delivery::Piece(JournalPiece::Unreadable { span, reason }) => self.tell_dropped(span, Some(reason)),
+            Delivery::Piece(JournalPiece::Unreadable { span, reason }) => {
+                self.tell_dropped(span, Some(reason))
+            }
             // There is no cap.
             Delivery::Capped { .. } => {}
             Delivery::Exited(receipt) => {

@@ -11,11 +11,11 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_engine::sandbox::{Access, HIDDEN, Plan};
-use windlass_engine::{Brought, OneShot, OneShotBounds, How, hand_over};
+use windlass_engine::{Brought, How, OneShot, OneShotBounds, hand_over};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::PathUri;
 
-use super::operation::{Operation, Response, PathSubject};
+use super::operation::{Operation, PathSubject, Response};
 use super::{refusal, regular};
 use crate::exec::Shared;
 

@@ -51,10 +51,12 @@ async fn with_server<T: Send + 'static>(
     (listen, gate): (Listen, Gate),
     visit: impl FnOnce(&str) -> T + Send + 'static,
 ) -> (T, usize) {
-    let listener =
-        Listener::bind(&listen, Perimeter { gate, reach: ServerReach::OpenLoopback, tls: None, report: |_| {} })
-            .await
-            .expect("it can be listened to");
+    let listener = Listener::bind(
+        &listen,
+        Perimeter { gate, reach: ServerReach::OpenLoopback, tls: None, report: |_| {} },
+    )
+    .await
+    .expect("it can be listened to");
     let url = listener.url().expect("it has an address");
     let closed = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&closed);

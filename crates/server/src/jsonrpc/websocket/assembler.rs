@@ -181,7 +181,11 @@ impl Assembler {
             },
             _ if header.last => {
                 let state = std::mem::take(&mut self.message.state);
-                Ok(Some(if state == MessageState::Skipping { FrameEvent::TooLong } else { FrameEvent::Message }))
+                Ok(Some(if state == MessageState::Skipping {
+                    FrameEvent::TooLong
+                } else {
+                    FrameEvent::Message
+                }))
             }
             _ => Ok(None),
         }

@@ -11,7 +11,7 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleServer};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use windlass_tools::{UserReplyFuture, Approval, Approved, Detail, Emphasis, Person, Question, Shown};
+use windlass_tools::{Approval, Approved, Detail, Emphasis, Person, Question, Shown, UserReplyFuture};
 
 use crate::mcp::handler::calls::RunningCall;
 

@@ -16,7 +16,7 @@ use windlass_tools::{Call, CallTicket, Delivery, Progress, Reply, Toolbox, Unkno
 
 use crate::mcp::arrivals::Arrival;
 use crate::mcp::handler::HandlerShared;
-use crate::mcp::handler::asking::{self, PendingQuestion, Go};
+use crate::mcp::handler::asking::{self, Go, PendingQuestion};
 use crate::mcp::handler::delivery::{self, Link};
 use crate::mcp::handler::extension;
 use crate::mcp::handler::reply_style::ReplyStyle;

@@ -66,7 +66,11 @@ impl Drop for Follower {
     }
 }
 
-async fn tell(mut events: Receiver<SessionEvent>, followed: Arc<Mutex<BTreeSet<String>>>, client: Peer<RoleServer>) {
+async fn tell(
+    mut events: Receiver<SessionEvent>,
+    followed: Arc<Mutex<BTreeSet<String>>>,
+    client: Peer<RoleServer>,
+) {
     while let Some(event) = next(&mut events).await {
         let changes = {
             let followed = followed.lock().unwrap_or_else(PoisonError::into_inner);

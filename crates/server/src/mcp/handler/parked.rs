@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rmcp::model::{ErrorData, InputRequest, InputRequiredResult, InputResponses};
 
 use crate::gate::Token;
-use crate::mcp::handler::asking::{self, PendingQuestion, Go};
+use crate::mcp::handler::asking::{self, Go, PendingQuestion};
 use crate::mcp::handler::calls::RunningCall;
 
 /// How many calls wait at most. One more and the oldest is forgotten: its client has had long enough.
@@ -30,7 +30,11 @@ struct Waiting {
 
 impl ParkedCalls {
     /// Puts a call aside until its question is answered, and says what to ask.
-    pub(super) fn park(&self, running: RunningCall, asked: PendingQuestion) -> Result<InputRequiredResult, ErrorData> {
+    pub(super) fn park(
+        &self,
+        running: RunningCall,
+        asked: PendingQuestion,
+    ) -> Result<InputRequiredResult, ErrorData> {
         let state = Token::random().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let question = question(&asked, &state);
         let mut calls = self.lock();

@@ -6,7 +6,7 @@ use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
 
 use crate::mcp::handler::HandlerShared;
 use crate::mcp::handler::asking;
-use crate::mcp::handler::calls::{RunningCall, CallEvent, in_words};
+use crate::mcp::handler::calls::{CallEvent, RunningCall, in_words};
 use crate::panics::survived;
 
 /// The most tasks at a time. What would be one more is waited for in its request.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_engine::{Drain, Engine, EngineOptions, Limits, KillDelays, Retention, Session, SessionId};
+use windlass_engine::{Drain, Engine, EngineOptions, KillDelays, Limits, Retention, Session, SessionId};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_server::client::shapes::{
     CommandExecParams, EndCause, OutputStream, SessionState, SpanChoice, TerminalSize, WaitMet, WaitUntil,
 };
-use windlass_server::client::{Client, ClientError, ClientOptions, Io, Output, ClientPiece, Slowness, Start};
+use windlass_server::client::{Client, ClientError, ClientOptions, ClientPiece, Io, Output, Slowness, Start};
 
 use super::rig::{Place, in_time};
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use windlass_server::client::{Client, ClientError, ClientOptions, ComingBack, Io, Output, ClientPiece, Start};
+use windlass_server::client::{
+    Client, ClientError, ClientOptions, ClientPiece, ComingBack, Io, Output, Start,
+};
 
 use super::rig::{Place, Road, in_time};
 

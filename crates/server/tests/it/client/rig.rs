@@ -44,10 +44,12 @@ impl Place {
         let server = AppServer::new(engine.clone(), options);
         let gate = Gate { access, origins: Vec::new(), names: Vec::new() };
         let listen = Listen::Unix(scratch.path().join("socket"));
-        let listener =
-            Listener::bind(&listen, Perimeter { gate, reach: ServerReach::Loopback, tls: None, report: |_| {} })
-                .await
-                .expect("a place");
+        let listener = Listener::bind(
+            &listen,
+            Perimeter { gate, reach: ServerReach::Loopback, tls: None, report: |_| {} },
+        )
+        .await
+        .expect("a place");
         let (stop, stopped) = oneshot::channel();
         let serving = {
             let server = server.clone();

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use windlass_engine::sandbox::HelperProgram;
 use windlass_engine::{Engine, EngineOptions, KillDelays, Session};
-use windlass_server::exec::{AfterLoss, ExecServer, ExecEnvironment};
+use windlass_server::exec::{AfterLoss, ExecEnvironment, ExecServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
 /// How much the pipes between client and server hold.

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
-use windlass_agent::{Beginning, HistoryEntry, AgentEvent, Team, ThreadId};
+use windlass_agent::{AgentEvent, Beginning, HistoryEntry, Team, ThreadId};
 use windlass_engine::Engine;
-use windlass_model::Item;
+use windlass_llm::Item;
 
 use super::command::Command;
 use super::composer::Composer;
 use super::dialog::{Dialog, DialogStep};
-use super::front::{TerminalIo, Heard, Typing};
+use super::front::{Heard, TerminalIo, Typing};
 use super::hold::Dropped;
 use super::keys::Key;
 use super::lines::{Line, Paint};
@@ -24,7 +24,7 @@ use super::screen::{Area, Manner};
 use super::view::View;
 use super::{Ended, TerminalContext};
 use crate::commands::agent::input::mentioned_skills;
-use crate::commands::run::signals::{Signals, OutsideSignal};
+use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::report;
 
 /// How often the times on the screen go on.
@@ -98,7 +98,7 @@ impl<'a> Conversation<'a> {
             return Ok(ended);
         }
         if !items.is_empty() {
-            let words = items.iter().filter_map(|item| item.words_of(windlass_model::Role::User)).next();
+            let words = items.iter().filter_map(|item| item.words_of(windlass_llm::Role::User)).next();
             self.said(words.as_deref().unwrap_or_default());
             let words = words.unwrap_or_default();
             self.say(&words, items).await;

@@ -54,7 +54,9 @@ impl Dialog {
     /// A question, and the lines that ask it.
     pub(super) fn of(asked: PendingPrompt) -> (Self, Vec<Line>) {
         let dialog = match asked {
-            PendingPrompt::Approval(asked, reply) => Self::Approval { asked, reply, line: Composer::default() },
+            PendingPrompt::Approval(asked, reply) => {
+                Self::Approval { asked, reply, line: Composer::default() }
+            }
             PendingPrompt::Secret(asked, reply) => {
                 Self::Secret { asked, reply, typed: Zeroizing::new(String::with_capacity(MOST_SECRET)) }
             }
@@ -236,7 +238,11 @@ fn refused(reply: oneshot::Sender<Decision>) -> DialogStep {
     DialogStep::Refused(vec![Line::of(Paint::Red, "no")])
 }
 
-fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed: Typed, key: Key) -> DialogStep {
+fn secret(
+    (asked, reply): (Question, oneshot::Sender<Option<String>>),
+    mut typed: Typed,
+    key: Key,
+) -> DialogStep {
     match key {
         Key::Escape | Key::Interrupt | Key::EndOfInput => {
             let _ = reply.send(None);
@@ -349,7 +355,8 @@ mod tests {
             fact("runs others", "PATH=/tmp", Emphasis::Warning),
         ];
         let (reply, mut answer) = oneshot::channel();
-        let (lines, refused) = typed(PendingPrompt::Approval(Approval { agent, details, lasting }, reply), bytes);
+        let (lines, refused) =
+            typed(PendingPrompt::Approval(Approval { agent, details, lasting }, reply), bytes);
         (answer.try_recv().ok(), lines, refused)
     }
 
@@ -421,7 +428,10 @@ mod tests {
         let (reply, _answer) = oneshot::channel();
         let (dialog, _) = Dialog::of(PendingPrompt::Secret(question, reply));
         let step = dialog.key(Key::Paste("hunter2".into()));
-        assert!(matches!(&step, DialogStep::Open(..)) && !format!("{step:?}").contains("hunter2"), "{step:?}");
+        assert!(
+            matches!(&step, DialogStep::Open(..)) && !format!("{step:?}").contains("hunter2"),
+            "{step:?}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use windlass_agent::{Choice, UserQuestion};
-use windlass_foreign::{Elicitation, ElicitationAnswer, ElicitationFuture, Elicitor};
+use windlass_mcp_client::{Elicitation, ElicitationAnswer, ElicitationFuture, Elicitor};
 
 use super::person::TerminalPrompter;
 

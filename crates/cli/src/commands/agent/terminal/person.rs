@@ -2,7 +2,7 @@
 //! waits there for its answer. A question that nobody waits for any more is gone by itself.
 
 use tokio::sync::{mpsc, oneshot};
-use windlass_agent::{Approval, UserPrompter, Decision, UserAnswer, UserQuestion, Waited};
+use windlass_agent::{Approval, Decision, UserAnswer, UserPrompter, UserQuestion, Waited};
 use windlass_tools::Question;
 
 /// Questions that may wait to be asked.

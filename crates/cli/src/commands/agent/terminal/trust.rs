@@ -2,18 +2,18 @@
 //! nothing of it counts.
 
 use anyhow::Result;
-use windlass_settings::{LeftOutKind, Trust, TrustLevel};
+use windlass_config::{LeftOutKind, Trust, TrustLevel};
 use windlass_tools::Shown;
 
 use super::composer::Composer;
 use super::conversation::{HELD, dropped_line};
-use super::front::{TerminalIo, Heard};
+use super::front::{Heard, TerminalIo};
 use super::keys::Key;
 use super::lines::{Line, Paint};
 use super::screen::{Area, Manner};
 use crate::args::AgentOptions;
 use crate::commands::agent::context::{self, Configured};
-use crate::commands::run::signals::{Signals, OutsideSignal};
+use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::config::Config;
 
 const ANSWERS: &str = "yes + Enter trusts it, never + Enter never does, Esc not now";
@@ -49,7 +49,7 @@ pub(super) async fn settle(
         Word::NotNow => return Ok(Some(configured)),
         Word::Leave => return Ok(None),
     };
-    windlass_settings::trust(&configured.places, &project.root, level)?;
+    windlass_config::trust(&configured.places, &project.root, level)?;
     context::load(options, config, None).map(Some)
 }
 
@@ -158,10 +158,10 @@ fn servers(trusted: &Configured) -> Vec<Line> {
     let line = |name: &str| {
         let server = trusted.loaded.settings.mcp_servers.get(name);
         let what = server.map(|server| match &server.transport {
-            windlass_settings::McpTransport::Stdio { command, args, .. } => {
+            windlass_config::McpTransport::Stdio { command, args, .. } => {
                 format!("runs {} {}", Shown::whole(command), Shown::whole(&args.join(" ")))
             }
-            windlass_settings::McpTransport::Http { url, .. } => format!("talks to {}", Shown::whole(url)),
+            windlass_config::McpTransport::Http { url, .. } => format!("talks to {}", Shown::whole(url)),
         });
         let text = format!("  MCP server {name}: {}", what.unwrap_or_default());
         Line::of(Paint::Bold, &text).hanging(4)

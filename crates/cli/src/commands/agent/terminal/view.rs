@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use windlass_agent::{CallNote, CommandNote, CommandOutcome, AgentEvent, EventKind, FileChange, PlanStep, ThreadId};
-use windlass_model::Usage;
-use windlass_settings::Prices;
+use windlass_agent::{
+    AgentEvent, CallNote, CommandNote, CommandOutcome, EventKind, FileChange, PlanStep, ThreadId,
+};
+use windlass_config::Prices;
+use windlass_llm::Usage;
 use windlass_tools::Shown;
 
 pub(super) use self::deeds::plan;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use windlass_agent::StepState;
-use windlass_model::Usage;
+use windlass_llm::Usage;
 
 use super::super::lines::{Line, Paint};
 use super::{Agent, Kind, RunningItem, View, first_line, one_line, seconds};

@@ -1,0 +1,186 @@
+//! Shells of databases.
+
+use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
+
+use super::{case, check};
+
+#[test]
+fn a_shell_of_a_database_only_reads() {
+    check(&[
+        case(
+            "sqlite3",
+            &[
+                "sqlite3 -readonly x.db 'select 1'",
+                "sqlite3 x.db '.tables' '.schema t'",
+                "sqlite3 -header -csv x.db 'select a, b from t where c = 5; select 2'",
+                "sqlite3 x.db 'with a as (select 1) select * from a'",
+                "sqlite3 x.db 'explain query plan select 1'",
+                "sqlite3 x.db 'pragma table_info(t)'",
+                "sqlite3 --json -readonly x.db '  SELECT 1;  '",
+                "sqlite3 -version",
+            ],
+            &[
+                "sqlite3 x.db '.shell ./x'",
+                "sqlite3 x.db '.sh ./x'",
+                "sqlite3 x.db '.system ./x'",
+                "sqlite3 x.db '.output M'",
+                "sqlite3 x.db '.o M'",
+                "sqlite3 x.db '.output |./x'",
+                "sqlite3 x.db '.once M'",
+                "sqlite3 x.db '.once |./x'",
+                "sqlite3 x.db '.import x t'",
+                "sqlite3 x.db '.import \"|./x\" t'",
+                "sqlite3 x.db '.read \"|./x\"'",
+                "sqlite3 x.db '.read x'",
+                "sqlite3 x.db '.backup M'",
+                "sqlite3 x.db '.save M'",
+                "sqlite3 x.db '.clone M'",
+                "sqlite3 x.db '.log M'",
+                "sqlite3 x.db '.trace M'",
+                "sqlite3 x.db '.open M'",
+                "sqlite3 x.db '.load ./x'",
+                "sqlite3 x.db '.archive -x'",
+                "sqlite3 x.db '.excel'",
+                "sqlite3 x.db '.testcase a'",
+                "sqlite3 x.db '.cd /'",
+                "sqlite3 x.db 'select 1;\n.shell ./x'",
+                "sqlite3 -cmd '.shell ./x' x.db 'select 1'",
+                "sqlite3 --cmd '.once M' x.db 'select 1'",
+                "sqlite3 x.db 'select 1' -cmd '.once M'",
+                "sqlite3 -init x y.db 'select 1'",
+                "sqlite3 --init x y.db 'select 1'",
+                "sqlite3 x.db \"attach 'M' as m; create table m.t(a)\"",
+                "sqlite3 -readonly x.db \"attach 'M' as m\"",
+                "sqlite3 x.db \"select writefile('M', 'x')\"",
+                "sqlite3 x.db \"select WriteFile ('M', 'x')\"",
+                "sqlite3 x.db \"select \\\"writefile\\\"('M', 'x')\"",
+                "sqlite3 -readonly x.db \"select writefile('M', 'x')\"",
+                "sqlite3 x.db \"vacuum into 'M'\"",
+                "sqlite3 -readonly x.db \"vacuum/**/into 'M'\"",
+                "sqlite3 x.db \"select edit('x', './x')\"",
+                "sqlite3 x.db \"select edit/**/('x', './x')\"",
+                "sqlite3 x.db \"select load_extension('./x')\"",
+                "sqlite3 x.db \"select fts3_tokenizer('a', x'00')\"",
+                "sqlite3 M 'create table t(a)'",
+                "sqlite3 x.db 'insert into t values (1)'",
+                "sqlite3 x.db 'select 1; delete from t'",
+                "sqlite3 x.db 'with a as (select 1) insert into t select * from a'",
+                "sqlite3 x.db 'explain select 1; drop table t'",
+                "sqlite3 x.db 'pragma user_version = 5'",
+                "sqlite3 x.db 'pragma user_version(5)'",
+                "sqlite3 -A -cf M x",
+                "sqlite3 -Acf M x",
+                "sqlite3 x.db",
+                "sqlite3",
+                "echo '.shell ./x' | sqlite3",
+                "sqlite3 < x",
+                "sqlite3 x.db <<< '.once M'",
+                "sqlite3 x.db \"$sql\"",
+                "sqlite3 \"$db\" 'select 1'",
+                "sqlite3 -surprise x.db 'select 1'",
+            ],
+        ),
+        case(
+            "psql",
+            &[
+                "psql -c 'select 1'",
+                "psql -h localhost -U me -d db -Atc 'select 1'",
+                "psql -l",
+                "psql --command='select 1' db",
+            ],
+            &[
+                "psql -c '\\! ./x'",
+                "psql -c '\\o M'",
+                "psql --comm='\\! ./x'",
+                "psql -Atc '\\! ./x'",
+                "psql -c \"copy t to program './x'\"",
+                "psql -c \"copy t to '/M'\"",
+                "psql -c \"select lo_export(1, '/M')\"",
+                "psql -o M -c 'select 1'",
+                "psql -AtoM -c 'select 1'",
+                "psql --out=M -c 'select 1'",
+                "psql -L M -c 'select 1'",
+                "psql --log-file=M -c 'select 1'",
+                "psql -f x",
+                "psql --file=x",
+                "psql",
+                "psql db",
+                "echo '\\! ./x' | psql",
+                "psql <<< '\\! ./x'",
+                "psql -v PROMPT1='%`./x`'",
+                "psql --surprise -c 'select 1'",
+            ],
+        ),
+        case(
+            "mysql",
+            &[
+                "mysql -e 'select 1'",
+                "mysql -u me -h localhost db -Ne 'show tables'",
+                "mysql --execute='select 1'",
+            ],
+            &[
+                "mysql -e 'system ./x'",
+                "mysql -e '\\! ./x'",
+                "mysql -e 'tee M'",
+                "mysql -e 'pager ./x'",
+                "mysql -e 'source x'",
+                "mysql -e 'edit'",
+                "mysql -e \"select 1 into outfile '/M'\"",
+                "mysql -e \"select 1 INTO  DUMPFILE '/M'\"",
+                "mysql --tee=M -e 'select 1'",
+                "mysql --pager=./x -e 'select 1'",
+                "mysql --plugin-dir=. -e 'select 1'",
+                "mysql --plugin_dir=. -e 'select 1'",
+                "mysql --defaults-file=x -e 'select 1'",
+                "mysql --defaults-extra-file=x -e 'select 1'",
+                "mysql -#d:o,M -e 'select 1'",
+                "mysql --debug=d:o,M -e 'select 1'",
+                "mysql --init-command='system ./x' -e 'select 1'",
+                "mysql",
+                "mysql db",
+                "echo 'system ./x' | mysql",
+                "mysql < x",
+            ],
+        ),
+        case(
+            "redis-cli",
+            &[
+                "redis-cli ping",
+                "redis-cli -h localhost -p 6379 get x",
+                "redis-cli --scan --pattern 'a*'",
+                "redis-cli info",
+            ],
+            &[
+                "redis-cli --rdb M",
+                "redis-cli --functions-rdb M",
+                "redis-cli --eval x",
+                "redis-cli config set dir /M",
+                "redis-cli CONFIG SET dir /M",
+                "redis-cli save",
+                "redis-cli module load ./x",
+                "redis-cli --pipe < x",
+                "redis-cli",
+                "echo save | redis-cli",
+                "redis-cli \"$x\"",
+                "redis-cli --surprise ping",
+            ],
+        ),
+    ]);
+}
+
+/// A rule that allows the program by its name covers what it reads, not the programs that it runs.
+#[test]
+fn a_shell_command_of_sqlite_is_asked_about_where_the_program_is_allowed_by_its_name() {
+    let text = "default = \"ask\"\n[[rule]]\ncommand = [\"sqlite3\"]\nverdict = \"allow\"";
+    let rules = Rules::of(RulesFile::parse(text, "rules.toml").expect("it is well formed"));
+    let verdict = |script: &str| rules.judge_script(script, ShellKind::Bash).verdict;
+    assert_eq!(verdict("sqlite3 db 'select 1'"), Verdict::Allow);
+    for script in [
+        "sqlite3 db '.shell id'",
+        "sqlite3 db .shell\\ id",
+        "sqlite3 -cmd '.system id' db",
+        "sqlite3 db <<< '.shell id'",
+    ] {
+        assert_eq!(verdict(script), Verdict::Ask, "{script}");
+    }
+}

@@ -1,0 +1,202 @@
+//! One connection to one server, whatever the wire: requests with what the agreed era adds to them, and their end.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::client_handler::ClientHandler;
+use crate::fault::Fault;
+use crate::message;
+use crate::outcome::kind;
+use crate::pipe::Pipe;
+use crate::protocol_revision::Era;
+use crate::web::{Question, Web};
+
+/// How often a server may come back with questions before it answers.
+const ROUNDS: usize = 10;
+
+/// A connection.
+pub(crate) struct Link {
+    wire: Wire,
+    era: OnceLock<Era>,
+    attendant: Arc<ClientHandler>,
+    /// Told when nobody is to be asked through it any more.
+    over: CancellationToken,
+    /// Told when there will be no other one after it.
+    stop: CancellationToken,
+}
+
+/// How messages go.
+pub(crate) enum Wire {
+    /// In lines, to a program.
+    Pipe(Pipe),
+    /// In requests, to an address.
+    Web(Arc<Web>),
+}
+
+impl Link {
+    pub(crate) fn new(wire: Wire, attendant: Arc<ClientHandler>, stop: CancellationToken) -> Self {
+        Self { wire, era: OnceLock::new(), attendant, over: CancellationToken::new(), stop }
+    }
+
+    /// Whoever answers the server.
+    pub(crate) fn attendant(&self) -> &ClientHandler {
+        &self.attendant
+    }
+
+    /// What was agreed, once it was.
+    pub(crate) fn era(&self) -> Option<&Era> {
+        self.era.get()
+    }
+
+    /// From now on every request is made so.
+    pub(crate) fn agree(&self, era: Era) {
+        // Only the greeting agrees on anything, and it does so once.
+        let _ = self.era.set(era);
+    }
+
+    /// Asks in the agreed way.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Fault> {
+        self.ask(self.era(), OutgoingRequest { method, params: &params, schema: None }).await
+    }
+
+    /// Asks in this way.
+    pub(crate) async fn ask(
+        &self,
+        era: Option<&Era>,
+        asked: OutgoingRequest<'_>,
+    ) -> Result<Map<String, Value>, Fault> {
+        let OutgoingRequest { method, schema, params } = asked;
+        let mut params = params.clone();
+        if let Some(era) = era {
+            era.dress(&mut params);
+        }
+        let answered = async {
+            match &self.wire {
+                Wire::Pipe(pipe) => pipe.request(method, &params).await,
+                Wire::Web(web) => web.request(Question { method, params: &params, schema, era }).await,
+            }
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = answered => answer?,
+            () = self.over.cancelled() => return Err(self.why_over()),
+        };
+        match answer {
+            Value::Object(result) => Ok(result),
+            Value::Null => Ok(Map::new()),
+            other => Err(Fault::Senseless(format!("it is {}", kind(&other)))),
+        }
+    }
+
+    /// Asks, and gives the server what it needs in between.
+    pub(crate) async fn complete(&self, asked: OutgoingRequest<'_>) -> Result<Map<String, Value>, Fault> {
+        let mut params = asked.params.clone();
+        for _ in 0..ROUNDS {
+            let result = self.ask(self.era(), OutgoingRequest { params: &params, ..asked }).await?;
+            match result.get("resultType").and_then(Value::as_str) {
+                Some("input_required") => self.provide(&result, &mut params).await?,
+                Some("task") => {
+                    return Err(Fault::Senseless(
+                        "it made a task of the call, which was not asked for".to_owned(),
+                    ));
+                }
+                _ => return Ok(result),
+            }
+        }
+        Err(Fault::Senseless(format!("it wanted to know more {ROUNDS} times")))
+    }
+
+    /// Adds what the server wants to know to what it is asked.
+    async fn provide(
+        &self,
+        result: &Map<String, Value>,
+        params: &mut Map<String, Value>,
+    ) -> Result<(), Fault> {
+        let mut answers = Map::new();
+        if let Some(Value::Object(questions)) = result.get("inputRequests") {
+            for (key, question) in questions {
+                let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
+                let particulars =
+                    question.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
+                let answer = self.attendant.answer(method, &particulars).await.map_err(Fault::Refused)?;
+                answers.insert(key.clone(), answer);
+            }
+        }
+        params.insert("inputResponses".to_owned(), Value::Object(answers));
+        match result.get("requestState") {
+            Some(state) => drop(params.insert("requestState".to_owned(), state.clone())),
+            None => drop(params.remove("requestState")),
+        }
+        Ok(())
+    }
+
+    /// Says something.
+    pub(crate) async fn notify(&self, method: &str) -> Result<(), Fault> {
+        match &self.wire {
+            Wire::Pipe(pipe) => pipe.notify(method, &Map::new()).await,
+            Wire::Web(web) => web.say(self.era(), message::notification(method, &Map::new())).await,
+        }
+    }
+
+    /// Hears what the server says by itself. Returns when it says no more; where that needs nobody's waiting, at once.
+    pub(crate) async fn listen(&self, to_changes: bool) {
+        match (self.era(), &self.wire) {
+            (Some(era @ Era::Greeted(_)), Wire::Web(web)) => web.listen(era),
+            (Some(Era::Stateless { .. }), _) if to_changes => {
+                let wanted = json!({ "toolsListChanged": true });
+                let params = Map::from_iter([("notifications".to_owned(), wanted)]);
+                // One that does not tell of changes is asked again by nobody.
+                let _ = self.request("subscriptions/listen", params).await;
+            }
+            _ => {}
+        }
+    }
+
+    /// Waits until the server has ended by itself, and says how. One on the web never does.
+    pub(crate) async fn ended(&self) -> Arc<str> {
+        match &self.wire {
+            Wire::Pipe(pipe) => pipe.ended().await,
+            Wire::Web(_) => std::future::pending().await,
+        }
+    }
+
+    /// What may say what is wrong with it.
+    pub(crate) fn evidence(&self) -> String {
+        match &self.wire {
+            Wire::Pipe(pipe) => pipe.evidence(),
+            Wire::Web(_) => String::new(),
+        }
+    }
+
+    /// Ends it and whatever it started, and answers everybody who still waits.
+    pub(crate) async fn end(&self) {
+        self.over.cancel();
+        match &self.wire {
+            Wire::Pipe(pipe) => pipe.end().await,
+            Wire::Web(web) => web.end(self.era()).await,
+        }
+    }
+
+    fn why_over(&self) -> Fault {
+        if self.stop.is_cancelled() {
+            Fault::ShutDown
+        } else {
+            Fault::Ended(Arc::from("the connection to it was given up"))
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct OutgoingRequest<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: &'a Map<String, Value>,
+    /// The schema of the tool that is called, if it is one.
+    pub(crate) schema: Option<&'a Map<String, Value>>,
+}

@@ -1,0 +1,334 @@
+//! A server that is a program: started through the engine, spoken to in lines, and ended with everything it started.
+//!
+//! Its output is read from the journal by offset, at the reader's pace, so that no line is lost and no flood is kept. What it
+//! prints that is no message is noted and skipped; the end of its standard error is kept for the day it fails.
+
+mod stderr;
+mod writer;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use windlass_engine::{
+    CommandSpec, Delivery, Engine, Exit, Io, JournalPiece, Lifetime, Offset, Pace, Session,
+};
+use windlass_engine::{Receipt, StartError, Stdin, Stream, SubscriptionLimits};
+
+use self::stderr::Tail;
+use crate::client_handler::ClientHandler;
+use crate::fault::Fault;
+use crate::lines::{Line, Lines};
+use crate::message::{self, Message, REFUSED, RpcError};
+use crate::notes::quote;
+
+/// How far a server may print ahead of what we have read; beyond it, it waits.
+const WINDOW: u64 = 4 * 1024 * 1024;
+
+/// How much is read before the server is let go on.
+const CONFIRM_EVERY: u64 = WINDOW / 4;
+
+/// Messages that may wait for a server that does not read.
+const OUTBOX: usize = 64;
+
+/// Questions of a server that may be open at the same time.
+const QUESTIONS: usize = 16;
+
+/// How long a server may take to end by itself once its input has.
+const PARTING: Duration = Duration::from_millis(500);
+
+/// A program that is spoken to.
+pub(crate) struct Pipe {
+    session: Session,
+    outbox: mpsc::Sender<Vec<u8>>,
+    desk: Arc<PipeShared>,
+    /// The reader and the writer.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// What the reader and those who wait have in common.
+struct PipeShared {
+    waiting: Mutex<Waiting>,
+    /// How it ended, once it has.
+    ended: watch::Sender<Option<Arc<str>>>,
+    stderr: Mutex<Tail>,
+    attendant: Arc<ClientHandler>,
+}
+
+/// Who waits for which answer.
+#[derive(Default)]
+struct Waiting {
+    next_id: u64,
+    callers: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
+    closed: bool,
+}
+
+impl Pipe {
+    /// Starts the program. Its environment and directory are the caller's; how it is spoken to is ours.
+    pub(crate) fn open(
+        engine: &Engine,
+        mut spec: CommandSpec,
+        attendant: Arc<ClientHandler>,
+    ) -> Result<Self, StartError> {
+        spec.io = Io::Pipes(Stdin::Open);
+        spec.lifetime = Lifetime::Call;
+        spec.pace = Pace::Reader { window: WINDOW };
+        let session = engine.start(spec)?;
+        let (outbox, messages) = mpsc::channel(OUTBOX);
+        let ended = watch::Sender::new(None);
+        let desk =
+            Arc::new(PipeShared { waiting: Mutex::default(), ended, stderr: Mutex::default(), attendant });
+        let reader = Reader {
+            session: session.clone(),
+            desk: Arc::clone(&desk),
+            outbox: outbox.clone(),
+            questions: JoinSet::new(),
+            open: HashMap::new(),
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(reader.run());
+        tasks.spawn(writer::write(session.clone(), messages));
+        Ok(Self { session, outbox, desk, tasks: Mutex::new(tasks) })
+    }
+
+    /// Asks, and waits for the answer. Dropped, it tells the server that nobody waits.
+    pub(crate) async fn request(&self, method: &str, params: &Map<String, Value>) -> Result<Value, Fault> {
+        let (id, answer) = self.desk.expect().ok_or_else(|| Fault::Gone(self.desk.how_it_ended()))?;
+        let mut call = OpenCall { pipe: self, id, cancellable: false };
+        let said = self.outbox.send(message::request(id, method, params)).await;
+        said.map_err(|_| Fault::Gone(self.desk.how_it_ended()))?;
+        // The protocol forbids taking back the greeting.
+        call.cancellable = method != "initialize";
+        let answer = answer.await.map_err(|_| Fault::Ended(self.desk.how_it_ended()))?;
+        call.cancellable = false;
+        answer.map_err(Fault::Refused)
+    }
+
+    /// Says something.
+    pub(crate) async fn notify(&self, method: &str, params: &Map<String, Value>) -> Result<(), Fault> {
+        let said = self.outbox.send(message::notification(method, params)).await;
+        said.map_err(|_| Fault::Gone(self.desk.how_it_ended()))
+    }
+
+    /// Waits until it has ended, and says how.
+    pub(crate) async fn ended(&self) -> Arc<str> {
+        let mut ended = self.desk.ended.subscribe();
+        let settled = ended.wait_for(Option::is_some).await;
+        settled.ok().and_then(|how| how.clone()).unwrap_or_else(|| Arc::from("it is no longer watched"))
+    }
+
+    /// What it printed that may say what is wrong with it.
+    pub(crate) fn evidence(&self) -> String {
+        self.desk.evidence()
+    }
+
+    /// Ends it: its input first, which is how servers are told, then everything that is left of it.
+    pub(crate) async fn end(&self) {
+        let parting = async {
+            // One that takes no more input is ended by other means.
+            let _ = self.session.end_input().await;
+            self.session.exited().await
+        };
+        // timer: a server that does not end with its input is ended all the same.
+        let _ = tokio::time::timeout(PARTING, parting).await;
+        self.session.stop().await;
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        tasks.shutdown().await;
+        self.desk.close("it was stopped");
+    }
+}
+
+/// An answer that is waited for. Going away unanswered, it takes the question back.
+struct OpenCall<'a> {
+    pipe: &'a Pipe,
+    id: u64,
+    cancellable: bool,
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        let was_open = lock(&self.pipe.desk.waiting).callers.remove(&self.id).is_some();
+        // A server that has left its messages unread for so long will not read this one either.
+        if was_open && self.cancellable && self.pipe.outbox.try_send(message::cancellation(self.id)).is_err()
+        {
+            self.pipe.desk.attendant.notes.add("it did not read that a call was cancelled");
+        }
+    }
+}
+
+impl PipeShared {
+    /// A place for an answer; none once it has ended.
+    fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, RpcError>>)> {
+        let mut waiting = lock(&self.waiting);
+        if waiting.closed {
+            return None;
+        }
+        waiting.next_id += 1;
+        let (id, (sender, receiver)) = (waiting.next_id, oneshot::channel());
+        waiting.callers.insert(id, sender);
+        Some((id, receiver))
+    }
+
+    /// Gives an answer to who waits for it.
+    fn settle(&self, id: u64, answer: Result<Value, RpcError>) {
+        match lock(&self.waiting).callers.remove(&id) {
+            // Whoever waited may just be leaving.
+            Some(caller) => drop(caller.send(answer)),
+            None => self.attendant.notes.add("it answered something that nobody waits for (any more)"),
+        }
+    }
+
+    /// Nobody will be answered any more.
+    fn close(&self, how: &str) {
+        self.ended.send_if_modified(|ended| {
+            let is_first = ended.is_none();
+            ended.get_or_insert_with(|| how.into());
+            is_first
+        });
+        let mut waiting = lock(&self.waiting);
+        waiting.closed = true;
+        waiting.callers.clear();
+    }
+
+    fn how_it_ended(&self) -> Arc<str> {
+        let how = self.ended.borrow().clone();
+        how.unwrap_or_else(|| Arc::from("it no longer reads its input"))
+    }
+
+    fn evidence(&self) -> String {
+        let stderr = lock(&self.stderr).text();
+        let notes = self.attendant.notes.all();
+        let noted = notes.last().map(|note| format!("; {note}")).unwrap_or_default();
+        if stderr.is_empty() { noted } else { format!("{noted}; the end of its standard error:\n{stderr}") }
+    }
+}
+
+/// Takes what the server prints, for as long as it runs.
+struct Reader {
+    session: Session,
+    desk: Arc<PipeShared>,
+    outbox: mpsc::Sender<Vec<u8>>,
+    questions: JoinSet<()>,
+    /// Questions that are being answered, by the id that the server gave them.
+    open: HashMap<String, AbortHandle>,
+}
+
+impl Reader {
+    async fn run(mut self) {
+        let how = match self.follow().await {
+            Some(receipt) => format!("{}{}", describe(&receipt), self.desk.evidence()),
+            None => "it is no longer watched".to_owned(),
+        };
+        self.desk.close(&how);
+    }
+
+    async fn follow(&mut self) -> Option<Arc<Receipt>> {
+        let mut output = self.session.subscribe(Offset::ZERO, SubscriptionLimits::default());
+        let (mut lines, mut confirmed) = (Lines::default(), Offset::ZERO);
+        while let Some(delivery) = output.next().await {
+            match delivery {
+                Delivery::Piece(piece) => {
+                    let position = piece.span().to();
+                    self.take(piece, &mut lines);
+                    if position.since(confirmed) >= CONFIRM_EVERY {
+                        self.session.confirm(position).await;
+                        confirmed = position;
+                    }
+                }
+                Delivery::Exited(receipt) => {
+                    // Its last line may be without an end.
+                    lines.push(b"\n", |line| self.take_line(line));
+                    // What it left running is ended by whoever owns the pipe, and must not be held up by us.
+                    self.session.confirm(Offset::new(u64::MAX)).await;
+                    return Some(receipt);
+                }
+                Delivery::Capped { .. } | Delivery::Closed { .. } => {}
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, piece: JournalPiece, lines: &mut Lines) {
+        match piece {
+            JournalPiece::Bytes { stream: Stream::Stderr, bytes, .. } => lock(&self.desk.stderr).push(&bytes),
+            JournalPiece::Bytes { bytes, .. } => lines.push(&bytes, |line| self.take_line(line)),
+            JournalPiece::Dropped { .. } | JournalPiece::Unreadable { .. } => {
+                self.desk.attendant.notes.add("some of what it printed was lost before it was read");
+                lines.interrupt();
+            }
+        }
+    }
+
+    fn take_line(&mut self, line: Line<'_>) {
+        let notes = &self.desk.attendant.notes;
+        let bytes = match line {
+            Line::Whole(bytes) => bytes.trim_ascii(),
+            Line::TooLong => return notes.add("it printed a line that is longer than any message may be"),
+        };
+        if bytes.is_empty() {
+            return;
+        }
+        match message::read(bytes) {
+            Ok(messages) => messages.into_iter().for_each(|message| self.take_message(message)),
+            Err(problem) => {
+                notes.add(&format!("it printed {} to its standard output: {problem}", quote(bytes)));
+            }
+        }
+    }
+
+    fn take_message(&mut self, message: Message) {
+        match message {
+            Message::Answer { id, answer } => self.desk.settle(id, answer),
+            Message::Complaint(RpcError { message, .. }) => {
+                self.desk.attendant.notes.add(&format!("it complained: {message}"));
+            }
+            Message::Notification { method, params } if method == "notifications/cancelled" => {
+                self.take_back(params.get("requestId"));
+            }
+            Message::Notification { method, .. } => self.desk.attendant.hear(&method),
+            Message::Request { id, method, params } => self.answer(id, method, params),
+        }
+    }
+
+    /// Answers a question beside everything else: it may take as long as a person does.
+    fn answer(&mut self, id: Value, method: String, params: Map<String, Value>) {
+        while self.questions.try_join_next().is_some() {}
+        self.open.retain(|_, question| !question.is_finished());
+        if self.questions.len() >= QUESTIONS {
+            let refusal = RpcError { code: REFUSED, message: "too many questions at a time".to_owned() };
+            // One that asks so much and reads nothing goes without even that.
+            let _ = self.outbox.try_send(message::answer(&id, Err(refusal)));
+            return;
+        }
+        let (attendant, outbox) = (Arc::clone(&self.desk.attendant), self.outbox.clone());
+        let key = id.to_string();
+        let question = self.questions.spawn(async move {
+            let answer = attendant.answer(&method, &params).await;
+            // The server may be gone by now.
+            let _ = outbox.send(message::answer(&id, answer)).await;
+        });
+        self.open.insert(key, question);
+    }
+
+    fn take_back(&mut self, id: Option<&Value>) {
+        if let Some(question) = id.and_then(|id| self.open.remove(&id.to_string())) {
+            question.abort();
+        }
+    }
+}
+
+/// How a program ended, in words.
+fn describe(receipt: &Receipt) -> String {
+    match receipt.exit {
+        Exit::Code(code) => format!("it exited with code {code}"),
+        Exit::Signal(signal) => format!("it was ended by signal {signal}"),
+        Exit::Unknown => "it ended".to_owned(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

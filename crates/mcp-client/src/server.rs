@@ -1,0 +1,165 @@
+//! One server as its callers see it: how it stands, and a way to ask it that brings it up again, once, when it is down.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, watch};
+
+use crate::failure::CallError;
+use crate::fault::Fault;
+use crate::link::Link;
+use crate::mcp_request::McpRequest;
+use crate::notes::Notes;
+use crate::spec::ServerSpec;
+use crate::state::{Greeting, ServerState, Standing};
+use crate::tool::Listed;
+
+/// A handle on a server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) spec: Arc<ServerSpec>,
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) level: watch::Receiver<Level>,
+    /// Asks its tender to bring up another one in place of this generation.
+    pub(crate) revive: mpsc::Sender<Generation>,
+}
+
+/// How often a server was started or reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Generation(pub(crate) u64);
+
+/// How a server stands.
+#[derive(Clone)]
+pub(crate) struct Level {
+    pub(crate) generation: Generation,
+    pub(crate) stage: ServerPhase,
+    /// What it offers, or offered last.
+    pub(crate) tools: Arc<Vec<Listed>>,
+}
+
+/// Where a server is in its life.
+#[derive(Clone)]
+pub(crate) enum ServerPhase {
+    /// Not used.
+    Off,
+    Starting,
+    Up {
+        link: Arc<Link>,
+        greeting: Arc<Greeting>,
+    },
+    Down {
+        reason: Arc<str>,
+    },
+    /// Never to be up again.
+    ShutDown,
+}
+
+/// A server that can be asked.
+struct Up {
+    generation: Generation,
+    link: Arc<Link>,
+}
+
+impl Server {
+    /// How it stands, for people.
+    pub(crate) fn state(&self) -> ServerState {
+        let level = self.level.borrow().clone();
+        let standing = match level.stage {
+            ServerPhase::Off => Standing::Off,
+            ServerPhase::Starting => Standing::Starting,
+            ServerPhase::Up { greeting, .. } => {
+                Standing::Up(Greeting { tools: level.tools.len(), ..Greeting::clone(&greeting) })
+            }
+            ServerPhase::Down { reason } => Standing::Down { reason: reason.to_string() },
+            ServerPhase::ShutDown => Standing::Down { reason: "this program is ending".to_owned() },
+        };
+        ServerState {
+            name: self.spec.name.clone(),
+            required: self.spec.required,
+            standing,
+            notes: self.notes.all(),
+        }
+    }
+
+    /// Waits until it is up or down.
+    pub(crate) async fn settled(&self) {
+        let mut level = self.level.clone();
+        // One whose tender is gone is as settled as it will be.
+        let _ = level.wait_for(|level| !matches!(level.stage, ServerPhase::Starting)).await;
+    }
+
+    /// Whether it is used.
+    pub(crate) fn is_on(&self) -> bool {
+        !matches!(self.level.borrow().stage, ServerPhase::Off)
+    }
+
+    /// Asks it. If it is down, or was before it looked at the question, it is brought up again, at most once.
+    pub(crate) async fn ask(
+        &self,
+        errand: &McpRequest<'_>,
+        limit: Duration,
+    ) -> Result<Map<String, Value>, CallError> {
+        let explain = |fault: Fault| fault.into_error(&self.spec.name, &errand.what());
+        let (mut up, mut is_fresh) = match self.standing_up().await? {
+            Some(up) => (up, false),
+            None => (self.bring_up().await?, true),
+        };
+        loop {
+            let asked = up.link.attendant().open.wait(limit, errand.run(&up.link)).await;
+            match asked.unwrap_or(Err(Fault::TimedOut(limit))) {
+                Ok(answer) => return Ok(answer),
+                Err(fault) if fault.left_undone() && !is_fresh => {
+                    is_fresh = true;
+                    up = self.replace(up.generation).await?;
+                }
+                Err(fault) => return Err(explain(fault)),
+            }
+        }
+    }
+
+    /// The server, if it is up, waiting for one that is starting; none if it is down and was before.
+    async fn standing_up(&self) -> Result<Option<Up>, CallError> {
+        let Level { generation, stage, .. } = self.level.borrow().clone();
+        match stage {
+            ServerPhase::Up { link, .. } => Ok(Some(Up { generation, link })),
+            ServerPhase::Starting => self.at_least(generation).await.map(Some),
+            ServerPhase::Off | ServerPhase::Down { .. } => Ok(None),
+            ServerPhase::ShutDown => Err(self.shut_down()),
+        }
+    }
+
+    async fn bring_up(&self) -> Result<Up, CallError> {
+        let generation = self.level.borrow().generation;
+        self.replace(generation).await
+    }
+
+    /// One in place of this generation.
+    async fn replace(&self, generation: Generation) -> Result<Up, CallError> {
+        // A tender that hears no more has shut down, as the level says.
+        let _ = self.revive.send(generation).await;
+        self.at_least(Generation(generation.0 + 1)).await
+    }
+
+    /// Waits until this generation, or a later one, is up or down.
+    async fn at_least(&self, generation: Generation) -> Result<Up, CallError> {
+        let mut level = self.level.clone();
+        let settled = level.wait_for(|level| match level.stage {
+            ServerPhase::ShutDown | ServerPhase::Off => true,
+            ServerPhase::Starting => false,
+            ServerPhase::Up { .. } | ServerPhase::Down { .. } => level.generation >= generation,
+        });
+        let Level { generation, stage, .. } = settled.await.map_err(|_| self.shut_down())?.clone();
+        match stage {
+            ServerPhase::Up { link, .. } => Ok(Up { generation, link }),
+            ServerPhase::Down { reason } => {
+                Err(CallError::Unavailable { server: self.spec.name.clone(), reason: reason.to_string() })
+            }
+            ServerPhase::Off | ServerPhase::Starting | ServerPhase::ShutDown => Err(self.shut_down()),
+        }
+    }
+
+    fn shut_down(&self) -> CallError {
+        CallError::ShutDown { server: self.spec.name.clone() }
+    }
+}

@@ -1,0 +1,207 @@
+//! The task that owns one server: brings it up, keeps the list of its tools, sees it end, and brings it up again when a call
+//! wants it. It ends whatever it brought up, in every case.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::client_handler::ClientHandler;
+use crate::fault::Fault;
+use crate::handshake::{self, Greeted};
+use crate::launch::{LaunchContext, LaunchSpec};
+use crate::link::{Link, Wire};
+use crate::mcp_request::{self, List};
+use crate::pipe::Pipe;
+use crate::server::{Generation, Level, ServerPhase};
+use crate::servers::ServersContext;
+use crate::spec::{ServerSpec, Transport};
+use crate::tool::{self, Listed};
+use crate::web::{Address, Web};
+
+/// Looks after one server.
+pub(crate) struct ServerSupervisor {
+    pub(crate) spec: Arc<ServerSpec>,
+    pub(crate) surroundings: Arc<ServersContext>,
+    pub(crate) attendant: Arc<ClientHandler>,
+    pub(crate) level: watch::Sender<Level>,
+    pub(crate) revive: mpsc::Receiver<Generation>,
+    /// Told of every change of any server.
+    pub(crate) changes: Arc<watch::Sender<u64>>,
+    pub(crate) stop: CancellationToken,
+}
+
+/// What comes after a server.
+enum Next {
+    /// Another one, at once.
+    Again,
+    /// Another one, once somebody wants it.
+    WhenWanted,
+}
+
+impl ServerSupervisor {
+    /// Looks after it until it is told to stop.
+    pub(crate) async fn run(mut self) {
+        while !self.stop.is_cancelled() {
+            let next = self.attempt().await;
+            if matches!(next, Next::WhenWanted) && !self.is_wanted_again().await {
+                break;
+            }
+        }
+        self.publish(|level| level.stage = ServerPhase::ShutDown);
+    }
+
+    /// One life of the server, from its start to its end.
+    async fn attempt(&mut self) -> Next {
+        self.publish(|level| {
+            level.generation = Generation(level.generation.0 + 1);
+            level.stage = ServerPhase::Starting;
+        });
+        let link = match self.open() {
+            Ok(wire) => Arc::new(Link::new(wire, Arc::clone(&self.attendant), self.stop.clone())),
+            Err(reason) => return self.fell(&reason),
+        };
+        let next = match self.unless_stopped(self.bring_up(&link)).await {
+            None => Next::WhenWanted,
+            Some(Err(reason)) => self.fell(&reason),
+            Some(Ok((greeted, tools))) => {
+                self.stood(&link, &greeted, tools);
+                self.tend(&link, &greeted).await
+            }
+        };
+        link.end().await;
+        next
+    }
+
+    fn open(&self) -> Result<Wire, String> {
+        let attendant = Arc::clone(&self.attendant);
+        match &self.spec.transport {
+            Transport::Stdio { command, args, env, env_vars, cwd } => {
+                let order = LaunchSpec { command, args, env, env_vars, cwd: cwd.as_deref() };
+                let ServersContext { directory, environment, keeping, engine, .. } = &*self.surroundings;
+                let spec = order.spec(&LaunchContext { directory, environment, keeping: *keeping });
+                let pipe = Pipe::open(engine, spec, attendant);
+                pipe.map(Wire::Pipe).map_err(|error| format!("it cannot be started: {error}"))
+            }
+            Transport::Http { url, bearer, headers } => {
+                let http = self.surroundings.http.clone().ok_or("nothing here can reach the web")?;
+                let (url, bearer, headers) = (url.clone(), bearer.clone(), headers.clone());
+                Ok(Wire::Web(Web::new(http, Address { url, bearer, headers }, attendant)))
+            }
+        }
+    }
+
+    /// Gets to know it and its tools, within its start-up time.
+    async fn bring_up(&self, link: &Link) -> Result<(Greeted, Vec<Listed>), String> {
+        let limit = self.spec.startup_timeout.min(LONGEST);
+        let deadline = Instant::now() + limit;
+        let explain = |what: &'static str| {
+            move |fault: Fault| {
+                // A program that ended has said what it printed already.
+                let evidence = if matches!(fault, Fault::Ended(_) | Fault::Gone(_)) {
+                    String::new()
+                } else {
+                    link.evidence()
+                };
+                format!("{}{evidence}", fault.reason(what))
+            }
+        };
+        let late = Fault::TimedOut(limit);
+        // timer: one that hangs at its start must not keep everybody waiting.
+        let greeted = timeout_at(deadline, handshake::greet(link)).await.unwrap_or(Err(late.clone()));
+        let greeted = greeted.map_err(explain("`initialize`"))?;
+        let tools = timeout_at(deadline, self.list(link, &greeted)).await.unwrap_or(Err(late));
+        Ok((greeted, tools.map_err(explain("`tools/list`"))?))
+    }
+
+    async fn list(&self, link: &Link, greeted: &Greeted) -> Result<Vec<Listed>, Fault> {
+        match mcp_request::all(link, List::Tools).await {
+            Ok(items) => Ok(tool::offered(items, &self.spec.tools, &self.attendant.notes)),
+            // Some have tools and forget to say so; those that have none may say no.
+            Err(Fault::Refused(_)) if !greeted.has_tools => Ok(Vec::new()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Keeps an eye on it until it ends, is to be replaced, or is to stop.
+    async fn tend(&mut self, link: &Arc<Link>, greeted: &Greeted) -> Next {
+        let generation = self.level.borrow().generation;
+        let mut listening = std::pin::pin!(link.listen(greeted.tells_changes));
+        let (stop, attendant, mut is_listening) = (self.stop.clone(), Arc::clone(&self.attendant), true);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return Next::WhenWanted,
+                how = link.ended() => return self.fell(&how),
+                wanted = self.revive.recv() => match wanted {
+                    Some(replaced) if replaced < generation => {}
+                    Some(_) => return Next::Again,
+                    None => return Next::WhenWanted,
+                },
+                () = attendant.tools_changed.notified() => self.list_again(link, greeted).await,
+                () = &mut listening, if is_listening => is_listening = false,
+            }
+        }
+    }
+
+    async fn list_again(&self, link: &Link, greeted: &Greeted) {
+        let limit = self.spec.startup_timeout.min(LONGEST);
+        // timer: a list that does not come leaves the old one.
+        let listed = tokio::time::timeout(limit, self.list(link, greeted));
+        match self.unless_stopped(listed).await {
+            Some(Ok(Ok(tools))) => self.publish(|level| level.tools = Arc::new(tools)),
+            Some(Ok(Err(fault))) => {
+                self.attendant.notes.add(&format!("its tools changed: {}", fault.reason("`tools/list`")));
+            }
+            Some(Err(_)) => self.attendant.notes.add("its tools changed, and it did not say how in time"),
+            None => {}
+        }
+    }
+
+    /// Waits for a call that wants it; false if there will be none.
+    async fn is_wanted_again(&mut self) -> bool {
+        let generation = self.level.borrow().generation;
+        let stop = self.stop.clone();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return false,
+                wanted = self.revive.recv() => match wanted {
+                    // Somebody who saw an older one end will find this one in its place.
+                    Some(replaced) if replaced < generation => {}
+                    Some(_) => return true,
+                    None => return false,
+                },
+            }
+        }
+    }
+
+    async fn unless_stopped<T>(&self, what: impl Future<Output = T>) -> Option<T> {
+        self.stop.run_until_cancelled(what).await
+    }
+
+    fn stood(&self, link: &Arc<Link>, greeted: &Greeted, tools: Vec<Listed>) {
+        let (link, greeting) = (Arc::clone(link), Arc::new(greeted.greeting.clone()));
+        self.publish(|level| {
+            level.stage = ServerPhase::Up { link, greeting };
+            level.tools = Arc::new(tools);
+        });
+    }
+
+    fn fell(&self, reason: &str) -> Next {
+        let reason = Arc::from(reason);
+        self.publish(|level| level.stage = ServerPhase::Down { reason });
+        Next::WhenWanted
+    }
+
+    fn publish(&self, change: impl FnOnce(&mut Level)) {
+        self.level.send_modify(change);
+        self.changes.send_modify(|count| *count += 1);
+    }
+}
+
+/// Calls that may wait for a server to be brought up again; further ones wait to ask.
+pub(crate) const REVIVALS: usize = 16;
+
+/// No start and no call takes longer, whatever is configured: clocks have an end.
+pub(crate) const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);

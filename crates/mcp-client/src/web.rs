@@ -1,0 +1,310 @@
+//! A server on the web: each message is a request of its own, answered at once or as a stream of events.
+//!
+//! A request that is dropped ends its exchange; where the protocol wants it said, it is said beside. What the server says in
+//! between is heard and answered like on any other wire.
+
+mod headers;
+mod stream;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::task::JoinSet;
+
+use self::stream::Follow;
+use crate::client_handler::ClientHandler;
+use crate::fault::Fault;
+use crate::http::{Http, HttpAnswer, HttpBody, HttpMethod, HttpRequest};
+use crate::lines::MESSAGE_LIMIT;
+use crate::message::{self, Message, RpcError};
+use crate::notes::quote;
+use crate::protocol_revision::Era;
+use crate::secret::Secret;
+use crate::spec::Bearer;
+
+/// How much of a refusal is read for its reason.
+const REASON: usize = 16 * 1024;
+
+/// Things that may be said beside requests at the same time: answers to questions, calls taken back.
+const ASIDES: usize = 64;
+
+/// How long a server may take to hear that we part.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Where a server is and what it wants to see.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    pub(crate) url: String,
+    pub(crate) bearer: Option<Bearer>,
+    pub(crate) headers: Vec<(String, Secret)>,
+}
+
+/// A server that is reached by requests.
+pub(crate) struct Web {
+    http: Arc<dyn Http>,
+    address: Address,
+    attendant: Arc<ClientHandler>,
+    next_id: AtomicU64,
+    /// The name that the server gave to our session, if it keeps one.
+    session: Mutex<Option<String>>,
+    /// What goes on beside requests.
+    asides: Mutex<JoinSet<()>>,
+}
+
+/// What is asked, and under which rules.
+#[derive(Clone, Copy)]
+pub(crate) struct Question<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: &'a Map<String, Value>,
+    /// Where the arguments of a tool are to be repeated in headers, this says which.
+    pub(crate) schema: Option<&'a Map<String, Value>>,
+    pub(crate) era: Option<&'a Era>,
+}
+
+impl Web {
+    pub(crate) fn new(http: Arc<dyn Http>, address: Address, attendant: Arc<ClientHandler>) -> Arc<Self> {
+        let (session, asides) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { http, address, attendant, next_id: AtomicU64::new(1), session, asides })
+    }
+
+    /// Asks, and waits for the answer. Dropped, it ends the exchange and, where that is not enough, says so.
+    pub(crate) async fn request(self: &Arc<Self>, question: Question<'_>) -> Result<Value, Fault> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let body = message::request(id, question.method, question.params);
+        let mut headers = self.headers(question.era);
+        if question.era.is_some_and(Era::is_stateless) || question.method == "server/discover" {
+            headers.extend(headers::of_request(&question));
+        }
+        let mut call = OpenCall { web: self, id, era: question.era, open: question.method != "initialize" };
+        let asked = async {
+            let answer = self.send(HttpMethod::Post, headers, body).await?;
+            if question.method == "initialize" {
+                *lock(&self.session) = answer.header("mcp-session-id").map(str::to_owned);
+            }
+            self.answer_to(id, question.era, answer).await
+        };
+        let answer = asked.await;
+        call.open = false;
+        answer
+    }
+
+    /// Says something that has no answer.
+    pub(crate) async fn say(&self, era: Option<&Era>, message: Vec<u8>) -> Result<(), Fault> {
+        let answer = self.send(HttpMethod::Post, self.headers(era), message).await?;
+        match answer.status {
+            200..=299 => Ok(()),
+            _ => Err(self.refused(answer).await),
+        }
+    }
+
+    /// Hears what the server says by itself, if it has a stream for that.
+    pub(crate) fn listen(self: &Arc<Self>, era: &Era) {
+        let (web, era) = (Arc::downgrade(self), era.clone());
+        self.beside(async move { stream::listen(&web, &era).await });
+    }
+
+    /// Parts from it.
+    pub(crate) async fn end(&self, era: Option<&Era>) {
+        let mut asides = std::mem::take(&mut *lock(&self.asides));
+        asides.shutdown().await;
+        let session = lock(&self.session).is_some();
+        if session {
+            let farewell = self.send(HttpMethod::Delete, self.headers(era), Vec::new());
+            // timer: a server that does not answer forgets us by itself some day.
+            let _ = tokio::time::timeout(PARTING, farewell).await;
+        }
+    }
+
+    async fn send(
+        &self,
+        method: HttpMethod,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    ) -> Result<HttpAnswer, Fault> {
+        let request = HttpRequest { method, url: self.address.url.clone(), headers, body };
+        let sent = self.http.send(request).await;
+        sent.map_err(|error| Fault::Unreachable(format!("{} cannot be reached: {error}", self.place())))
+    }
+
+    fn headers(&self, era: Option<&Era>) -> Vec<(String, String)> {
+        let mut headers = vec![
+            ("Content-Type".to_owned(), "application/json".to_owned()),
+            ("Accept".to_owned(), "application/json, text/event-stream".to_owned()),
+        ];
+        let session = lock(&self.session).clone();
+        headers.extend(session.map(|session| ("Mcp-Session-Id".to_owned(), session)));
+        headers.extend(era.map(|era| ("MCP-Protocol-Version".to_owned(), era.version().to_owned())));
+        let bearer = self.address.bearer.as_ref();
+        let shown =
+            |bearer: &Bearer| ("Authorization".to_owned(), format!("Bearer {}", bearer.token.reveal()));
+        headers.extend(bearer.map(shown));
+        let more = self.address.headers.iter();
+        headers.extend(more.map(|(name, value)| (name.clone(), value.reveal().to_owned())));
+        headers
+    }
+
+    /// The answer to a request, in whichever form it comes.
+    async fn answer_to(
+        self: &Arc<Self>,
+        id: u64,
+        era: Option<&Era>,
+        mut answer: HttpAnswer,
+    ) -> Result<Value, Fault> {
+        if !(200..=299).contains(&answer.status) {
+            return Err(self.refused(answer).await);
+        }
+        let kind = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
+        if kind.starts_with("text/event-stream") {
+            return Follow { web: self, era }.until_answered(id, answer.body).await;
+        }
+        let body = collect(answer.body.as_mut(), MESSAGE_LIMIT).await.map_err(Fault::Ended)?;
+        if body.trim_ascii().is_empty() {
+            let status = answer.status;
+            return Err(Fault::Senseless(format!("an answer without content (status {status})")));
+        }
+        if !kind.starts_with("application/json") {
+            return Err(Fault::Senseless(format!("{} of type `{kind}`", quote(&body))));
+        }
+        let messages = message::read(&body)
+            .map_err(|problem| Fault::Senseless(format!("{}: {problem}", quote(&body))))?;
+        let ours = messages.into_iter().find_map(|message| self.sort(id, era, message));
+        ours.unwrap_or_else(|| Err(Fault::Senseless("it answers another request".to_owned())))
+    }
+
+    /// Takes a message: the answer that is waited for comes back, all else is dealt with.
+    fn sort(
+        self: &Arc<Self>,
+        expected: u64,
+        era: Option<&Era>,
+        message: Message,
+    ) -> Option<Result<Value, Fault>> {
+        match message {
+            Message::Answer { id, answer } if id == expected => return Some(answer.map_err(Fault::Refused)),
+            // Within the exchange of one request there is only one thing to complain about.
+            Message::Complaint(refusal) => return Some(Err(Fault::Refused(refusal))),
+            other => self.overhear(era, other),
+        }
+        None
+    }
+
+    /// Deals with what is no answer.
+    fn overhear(self: &Arc<Self>, era: Option<&Era>, message: Message) {
+        match message {
+            Message::Answer { .. } => {
+                self.attendant.notes.add("it answered something that nobody waits for (any more)");
+            }
+            Message::Complaint(RpcError { message, .. }) => {
+                self.attendant.notes.add(&format!("it complained: {message}"));
+            }
+            Message::Notification { method, .. } => self.attendant.hear(&method),
+            Message::Request { id, method, params } => {
+                let (web, era) = (Arc::downgrade(self), era.cloned());
+                let attendant = Arc::clone(&self.attendant);
+                self.beside(async move {
+                    let answer = attendant.answer(&method, &params).await;
+                    let Some(web) = web.upgrade() else { return };
+                    // One that does not take its answer goes without.
+                    let _ = web.say(era.as_ref(), message::answer(&id, answer)).await;
+                });
+            }
+        }
+    }
+
+    /// Does something beside requests, within bounds.
+    fn beside(&self, aside: impl Future<Output = ()> + Send + 'static) {
+        let mut asides = lock(&self.asides);
+        while asides.try_join_next().is_some() {}
+        if asides.len() < ASIDES {
+            asides.spawn(aside);
+        } else {
+            self.attendant.notes.add("it asked too many things at a time");
+        }
+    }
+
+    /// Why it said no, as far as it tells.
+    async fn refused(&self, mut answer: HttpAnswer) -> Fault {
+        let status = answer.status;
+        if status == 404 && lock(&self.session).is_some() {
+            return Fault::SessionLost;
+        }
+        if status == 401 || status == 403 {
+            return Fault::Unreachable(self.not_let_in(status));
+        }
+        // What cannot be read explains nothing.
+        let body = collect(answer.body.as_mut(), REASON).await.unwrap_or_default();
+        let messages = message::read(&body).unwrap_or_default();
+        let refusal = messages.into_iter().find_map(|message| match message {
+            Message::Answer { answer: Err(refusal), .. } | Message::Complaint(refusal) => Some(refusal),
+            _ => None,
+        });
+        if let Some(refusal) = refusal {
+            return Fault::Refused(refusal);
+        }
+        let said = if body.is_empty() { String::new() } else { format!(": {}", quote(&body)) };
+        Fault::TurnedAway(format!("{} answered with status {status}{said}", self.place()))
+    }
+
+    fn not_let_in(&self, status: u16) -> String {
+        let (place, server) = (self.place(), &self.attendant.server);
+        match &self.address.bearer {
+            Some(bearer) => format!(
+                "{place} did not let us in (status {status}): it refused the token in the variable `{}`, which \
+                 `bearer_token_env_var` of [mcp_servers.{server}] names",
+                bearer.variable
+            ),
+            None => format!(
+                "{place} did not let us in (status {status}): put a token into a variable and name that with \
+                 `bearer_token_env_var` in [mcp_servers.{server}]"
+            ),
+        }
+    }
+
+    /// The address without what may be secret in it.
+    fn place(&self) -> &str {
+        let url = &self.address.url;
+        &url[..url.find(['?', '#']).unwrap_or(url.len())]
+    }
+}
+
+/// An answer that is waited for. Going away unanswered, it takes the question back.
+struct OpenCall<'a> {
+    web: &'a Arc<Web>,
+    id: u64,
+    era: Option<&'a Era>,
+    open: bool,
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        // Without a session, the end of the exchange says it all.
+        let Some(era) = self.era.filter(|era| self.open && !era.is_stateless()) else { return };
+        let (web, era, said) = (Arc::downgrade(self.web), era.clone(), message::cancellation(self.id));
+        // Nobody can be told outside of a runtime, and nobody is there to be told.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            self.web.beside(async move {
+                if let Some(web) = web.upgrade() {
+                    let _ = web.say(Some(&era), said).await;
+                }
+            });
+        }
+    }
+}
+
+/// All of a body, within a limit.
+async fn collect(body: &mut dyn HttpBody, limit: usize) -> Result<Vec<u8>, Arc<str>> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.next().await {
+        let piece = piece.map_err(|error| format!("the connection broke within its answer: {error}"))?;
+        if bytes.len() + piece.len() > limit {
+            return Err(format!("its answer is longer than {limit} bytes").into());
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
