@@ -19,7 +19,7 @@ use crate::user_prompter::UserPrompter;
 /// What a team is made of. Everything in it is decided by whoever starts it.
 pub struct AgentDeps {
     /// Whom agents ask.
-    pub speaker: Arc<dyn ModelClient>,
+    pub model_client: Arc<dyn ModelClient>,
     /// Makes the tools that run commands, one box for each agent, over one engine.
     pub toolbox: Box<dyn Fn() -> Toolbox + Send + Sync>,
     /// Other programs whose tools the agents may use; they are up when a team is started.
@@ -29,20 +29,20 @@ pub struct AgentDeps {
     /// The wall clock, for names and dates.
     pub clock: fn() -> SystemTime,
     /// Who can be asked.
-    pub attendant: Option<Arc<dyn UserPrompter>>,
+    pub prompter: Option<Arc<dyn UserPrompter>>,
     /// Where everything is told.
     pub events: mpsc::Sender<AgentEvent>,
     /// Starts the processes that scripts run in. Without it they run in this one.
     pub cells: Option<Arc<dyn CellSpawner>>,
     /// How agents work.
-    pub manners: AgentConfig,
+    pub config: AgentConfig,
 }
 
 /// How agents work.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
     /// The model, unless somebody says otherwise.
-    pub voice: ModelParams,
+    pub params: ModelParams,
     /// Where they work. Absolute.
     pub directory: PathBuf,
     /// What every conversation begins with.

@@ -39,7 +39,7 @@ pub struct Team {
 }
 
 struct Inner {
-    crew: Arc<AgentDeps>,
+    deps: Arc<AgentDeps>,
     members: Mutex<Members>,
     /// Held while an agent is made: each counts those before it, and takes no name of theirs.
     births: Mutex<()>,
@@ -73,7 +73,7 @@ pub(crate) struct SubAgentRequest {
 struct AgentSpec {
     facts: ThreadFacts,
     parent: Option<ThreadId>,
-    voice: ModelParams,
+    params: ModelParams,
     entries: Vec<HistoryEntry>,
     record: Option<Record>,
     usage: Usage,
@@ -83,16 +83,16 @@ struct AgentSpec {
 
 impl Team {
     /// A team of one, which waits for words.
-    pub fn start(crew: AgentDeps, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
+    pub fn start(deps: AgentDeps, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
         let inner = Inner {
-            crew: Arc::new(crew),
+            deps: Arc::new(deps),
             members: Mutex::default(),
             births: Mutex::default(),
             changes: watch::Sender::new(0),
         };
         let team = Self { inner: Arc::new(inner) };
-        let cradle = team.first(beginning)?;
-        let id = team.bear(cradle);
+        let spec = team.first(beginning)?;
+        let id = team.bear(spec);
         Ok((team, id))
     }
 
@@ -157,18 +157,18 @@ impl Team {
 /// Making agents.
 impl Team {
     fn first(&self, beginning: &Beginning) -> Result<AgentSpec, RecordError> {
-        let crew = &self.inner.crew;
-        let mut facts = self.facts(&crew.manners.voice);
+        let deps = &self.inner.deps;
+        let mut facts = self.facts(&deps.config.params);
         match beginning {
-            Beginning::New => self.cradle(facts, crew.manners.context.clone(), None),
+            Beginning::New => self.spec(facts, deps.config.context.clone(), None),
             Beginning::Fork(id) => {
                 let thread = self.load(id)?;
                 facts.forked_from = Some(id.to_string());
-                self.cradle(facts, History::restored(thread.entries).entries().to_vec(), None)
+                self.spec(facts, History::restored(thread.entries).entries().to_vec(), None)
             }
             Beginning::Resume(id) => {
                 let thread = self.load(id)?;
-                let record = crew.threads.as_ref().map(|threads| threads.resume(id)).transpose()?;
+                let record = deps.threads.as_ref().map(|threads| threads.resume(id)).transpose()?;
                 Ok(self.resumed(thread, record))
             }
         }
@@ -179,7 +179,7 @@ impl Team {
         AgentSpec {
             parent: facts.parent.as_deref().and_then(ThreadId::parse),
             facts,
-            voice: self.inner.crew.manners.voice.clone(),
+            params: self.inner.deps.config.params.clone(),
             entries,
             record,
             usage,
@@ -191,31 +191,31 @@ impl Team {
     fn load(&self, id: &ThreadId) -> Result<Thread, RecordError> {
         let unknown =
             || RecordError::Unknown { id: id.to_string(), directory: "this ephemeral session".into() };
-        self.inner.crew.threads.as_ref().ok_or_else(unknown)?.load(id)
+        self.inner.deps.threads.as_ref().ok_or_else(unknown)?.load(id)
     }
 
-    fn facts(&self, voice: &ModelParams) -> ThreadFacts {
-        let crew = &self.inner.crew;
-        let now = (crew.clock)();
+    fn facts(&self, params: &ModelParams) -> ThreadFacts {
+        let deps = &self.inner.deps;
+        let now = (deps.clock)();
         ThreadFacts {
             id: ThreadId::new(now).to_string(),
             began: now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs(),
-            directory: crew.manners.directory.clone(),
-            model: voice.model.clone(),
-            effort: voice.effort.clone(),
+            directory: deps.config.directory.clone(),
+            model: params.model.clone(),
+            effort: params.effort.clone(),
             ..ThreadFacts::default()
         }
     }
 
     /// A new conversation, with its file begun.
-    fn cradle(
+    fn spec(
         &self,
         facts: ThreadFacts,
         entries: Vec<HistoryEntry>,
-        voice: Option<ModelParams>,
+        params: Option<ModelParams>,
     ) -> Result<AgentSpec, RecordError> {
-        let crew = &self.inner.crew;
-        let mut record = crew.threads.as_ref().map(|threads| threads.begin(&facts)).transpose()?;
+        let deps = &self.inner.deps;
+        let mut record = deps.threads.as_ref().map(|threads| threads.begin(&facts)).transpose()?;
         for entry in &entries {
             record.as_mut().map_or(Ok(()), |record| record.item(entry))?;
         }
@@ -223,7 +223,7 @@ impl Team {
         Ok(AgentSpec {
             parent: facts.parent.as_deref().and_then(ThreadId::parse),
             facts,
-            voice: voice.unwrap_or_else(|| crew.manners.voice.clone()),
+            params: params.unwrap_or_else(|| deps.config.params.clone()),
             entries,
             record,
             usage: Usage::default(),
@@ -233,24 +233,24 @@ impl Team {
     }
 
     /// An agent comes to life.
-    fn bear(&self, cradle: AgentSpec) -> ThreadId {
-        let crew = Arc::clone(&self.inner.crew);
-        let id = ThreadId::parse(&cradle.facts.id).unwrap_or_else(|| ThreadId::new((crew.clock)()));
-        let report = Reporter::new(id.clone(), crew.events.clone());
-        let toolbox = (crew.toolbox)();
+    fn bear(&self, spec: AgentSpec) -> ThreadId {
+        let deps = Arc::clone(&self.inner.deps);
+        let id = ThreadId::parse(&spec.facts.id).unwrap_or_else(|| ThreadId::new((deps.clock)()));
+        let report = Reporter::new(id.clone(), deps.events.clone());
+        let toolbox = (deps.toolbox)();
         let commands = Arc::new(Commands::new(toolbox.clone(), report.clone()));
         let (inbox, received) = mpsc::channel(INBOX);
         let (status, watched) = watch::channel(Status::PendingInit);
-        let (root, closing) = self.place(cradle.parent.as_ref(), &id);
-        let depth = cradle.facts.depth;
+        let (root, closing) = self.place(spec.parent.as_ref(), &id);
+        let depth = spec.facts.depth;
         let notices = Notices::new(self.inner.changes.clone());
         let mut member = Member {
             id: id.clone(),
-            nickname: cradle.facts.nickname.clone().unwrap_or_else(|| "lead".to_owned()),
-            role: cradle.facts.role.clone(),
-            parent: cradle.parent.clone(),
+            nickname: spec.facts.nickname.clone().unwrap_or_else(|| "lead".to_owned()),
+            role: spec.facts.role.clone(),
+            parent: spec.parent.clone(),
             depth,
-            task: cradle.task.clone(),
+            task: spec.task.clone(),
             inbox,
             status: watched,
             closing: closing.clone(),
@@ -262,7 +262,7 @@ impl Team {
         };
         let surroundings = tools::ToolContext {
             me: id.clone(),
-            crew: Arc::clone(&crew),
+            deps: Arc::clone(&deps),
             team: self.clone(),
             toolbox: toolbox.clone(),
             commands: Arc::clone(&commands),
@@ -272,19 +272,19 @@ impl Team {
             notices: notices.clone(),
         };
         let tools = ToolSet::new(tools::build(&surroundings));
-        let history = History::restored(cradle.entries);
+        let history = History::restored(spec.entries);
         *member.heard.lock().unwrap_or_else(PoisonError::into_inner) = history.words();
         let worker = Worker {
             me: id.clone(),
-            is_first: cradle.parent.is_none(),
+            is_first: spec.parent.is_none(),
             team: self.clone(),
-            voice: cradle.voice,
-            schema: crew.manners.output_schema.clone().filter(|_| cradle.parent.is_none()),
+            params: spec.params,
+            schema: deps.config.output_schema.clone().filter(|_| spec.parent.is_none()),
             cache_key: root.to_string(),
             history,
-            record: cradle.record,
-            usage: cradle.usage,
-            filled: cradle.filled,
+            record: spec.record,
+            usage: spec.usage,
+            filled: spec.filled,
             sessions: toolbox.events(),
             toolbox,
             specs: tools.specs(),
@@ -303,7 +303,7 @@ impl Team {
             unheard: Arc::clone(&member.unheard),
             notices,
             taken: 0,
-            crew,
+            deps,
         };
         let born = EventKind::Born {
             parent: member.parent.clone(),
@@ -338,54 +338,54 @@ impl Team {
     ) -> Result<(ThreadId, String), String> {
         let (id, name) = {
             let _birth = self.inner.births.lock().unwrap_or_else(PoisonError::into_inner);
-            let cradle = self.child(parent, &wanted)?;
-            let name = cradle.facts.nickname.clone().unwrap_or_default();
-            (self.bear(cradle), name)
+            let spec = self.child(parent, &wanted)?;
+            let name = spec.facts.nickname.clone().unwrap_or_default();
+            (self.bear(spec), name)
         };
         self.tell(&id, Op::Say(wanted.words)).await;
         Ok((id, name))
     }
 
     fn child(&self, parent: &ThreadId, wanted: &SubAgentRequest) -> Result<AgentSpec, String> {
-        let manners = &self.inner.crew.manners;
+        let config = &self.inner.deps.config;
         let (depth, taken, open) = {
             let members = self.lock();
             let depth = members.get(parent).map_or(0, |member| member.depth) + 1;
             (depth, members.nicknames(), members.open_children())
         };
-        if depth > manners.team.most_depth {
+        if depth > config.team.most_depth {
             return Err("Agent depth limit reached. Solve the task yourself.".into());
         }
-        if open >= manners.team.most_open {
-            let most = manners.team.most_open;
+        if open >= config.team.most_open {
+            let most = config.team.most_open;
             return Err(format!(
                 "collab spawn failed: agent thread limit reached ({most} are open; close_agent those that are done)"
             ));
         }
         let role = self.role(wanted.role.as_deref())?;
-        let mut voice = manners.voice.clone();
+        let mut params = config.params.clone();
         let models = [wanted.model.clone(), role.and_then(|role| role.model.clone())];
-        voice.model = models.into_iter().flatten().next().unwrap_or(voice.model);
+        params.model = models.into_iter().flatten().next().unwrap_or(params.model);
         let efforts = [wanted.effort.clone(), role.and_then(|role| role.effort.clone())];
-        voice.effort = efforts.into_iter().flatten().next().or(voice.effort);
-        let mut facts = self.facts(&voice);
+        params.effort = efforts.into_iter().flatten().next().or(params.effort);
+        let mut facts = self.facts(&params);
         facts.parent = Some(parent.to_string());
         facts.depth = depth;
         facts.nickname = Some(nickname(&taken, role.map_or(&[][..], |role| &role.nicknames)));
         facts.role = wanted.role.clone();
-        let mut entries = manners.context.clone();
+        let mut entries = config.context.clone();
         entries.extend(
             role.and_then(|role| role.instructions.as_ref())
                 .map(|text| HistoryEntry { origin: ItemOrigin::Context, item: Item::developer(text) }),
         );
         entries.extend(wanted.heard.iter().cloned());
-        let cradle = self.cradle(facts, entries, Some(voice)).map_err(|error| error.to_string())?;
+        let spec = self.spec(facts, entries, Some(params)).map_err(|error| error.to_string())?;
         let task = wanted.words.iter().filter_map(|entry| entry.item.words_of(windlass_llm::Role::User));
-        Ok(AgentSpec { task: task.collect::<Vec<_>>().join(" "), ..cradle })
+        Ok(AgentSpec { task: task.collect::<Vec<_>>().join(" "), ..spec })
     }
 
     fn role(&self, name: Option<&str>) -> Result<Option<&Role>, String> {
-        let roles = &self.inner.crew.manners.roles;
+        let roles = &self.inner.deps.config.roles;
         let Some(name) = name else { return Ok(None) };
         match roles.iter().find(|role| role.name == name) {
             Some(role) => Ok(Some(role)),
@@ -446,7 +446,7 @@ impl Team {
 
     /// The most bytes of a sub-agent's last words that its parent reads.
     pub(crate) fn most_report(&self) -> usize {
-        self.inner.crew.manners.output_limit as usize * 4
+        self.inner.deps.config.output_limit as usize * 4
     }
 
     /// Sub-agents of this one that are at work, in words.
@@ -527,18 +527,18 @@ impl Team {
         if self.lock().get(id).is_some_and(|member| member.open) {
             return Ok(self.status(id));
         }
-        let most = self.inner.crew.manners.team.most_open;
+        let most = self.inner.deps.config.team.most_open;
         if self.lock().open_children() >= most {
             return Err(format!("agent thread limit reached ({most} are open)"));
         }
-        let threads = self.inner.crew.threads.as_ref();
+        let threads = self.inner.deps.threads.as_ref();
         let thread = self.load(id).map_err(|error| error.to_string())?;
         let record = threads.map(|threads| threads.resume(id)).transpose();
-        let mut cradle = self.resumed(thread, record.map_err(|error| error.to_string())?);
-        cradle.parent = Some(parent.clone());
-        cradle.voice.model.clone_from(&cradle.facts.model);
-        cradle.voice.effort.clone_from(&cradle.facts.effort);
-        self.bear(cradle);
+        let mut spec = self.resumed(thread, record.map_err(|error| error.to_string())?);
+        spec.parent = Some(parent.clone());
+        spec.params.model.clone_from(&spec.facts.model);
+        spec.params.effort.clone_from(&spec.facts.effort);
+        self.bear(spec);
         Ok(Status::PendingInit)
     }
 

@@ -27,7 +27,7 @@ use crate::worker::Commands;
 /// What tools of one agent are made of.
 pub(crate) struct ToolContext {
     pub(crate) me: ThreadId,
-    pub(crate) crew: Arc<AgentDeps>,
+    pub(crate) deps: Arc<AgentDeps>,
     pub(crate) team: Team,
     pub(crate) toolbox: Toolbox,
     pub(crate) commands: Arc<Commands>,
@@ -42,30 +42,30 @@ pub(crate) struct ToolContext {
 
 /// The tools of an agent. The order never changes.
 pub(crate) fn build(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
-    let manners = &around.crew.manners;
-    let grants = Arc::new(permission::Grants::new(manners.sandbox.clone()));
+    let config = &around.deps.config;
+    let grants = Arc::new(permission::Grants::new(config.sandbox.clone()));
     let patches = Arc::new(patch::Patcher::new(around, &grants));
     let mut tools = process::tools(around, &patches);
-    tools.push(Arc::new(patch::ApplyPatch::new(&patches, manners.free_text)));
-    if manners.plans {
+    tools.push(Arc::new(patch::ApplyPatch::new(&patches, config.free_text)));
+    if config.plans {
         tools.push(Arc::new(plan::UpdatePlan::new(around.report.clone())));
     }
-    if manners.looks_at_files {
+    if config.looks_at_files {
         tools.extend(files::tools(around, &grants));
     }
-    if around.crew.attendant.is_some() && around.depth == 0 {
+    if around.deps.prompter.is_some() && around.depth == 0 {
         tools.push(Arc::new(question::RequestUserInput::new(around)));
         tools.push(Arc::new(permission::RequestPermissions::new(around, &grants)));
     }
-    if around.depth < manners.team.most_depth {
+    if around.depth < config.team.most_depth {
         tools.extend(collaboration::tools(around));
     }
     tools.extend(foreign::tools(around));
-    if manners.code_mode {
+    if config.code_mode {
         let cells = script::tools(&tools, around);
         tools.extend(cells);
     }
-    if manners.web_search {
+    if config.web_search {
         tools.push(Arc::new(WebSearch));
     }
     tools

@@ -100,7 +100,7 @@ pub struct UserAnswer {
 
 /// The person, as tools that run commands see them.
 pub(crate) struct AtTheTools {
-    pub(crate) attendant: Arc<dyn UserPrompter>,
+    pub(crate) prompter: Arc<dyn UserPrompter>,
     pub(crate) agent: ThreadId,
     pub(crate) approved: Arc<ApprovedForGood>,
 }
@@ -113,7 +113,7 @@ impl ApprovedForGood {
     /// Asks, unless the person answered for good. What could not be shown whole is never approved for good.
     pub(crate) async fn ask(
         &self,
-        attendant: &dyn UserPrompter,
+        prompter: &dyn UserPrompter,
         agent: &ThreadId,
         (execution, details): (Execution, Vec<Detail>),
     ) -> Decision {
@@ -125,7 +125,7 @@ impl ApprovedForGood {
             asked.lasting = Lasting::Possible;
         }
         let lasting = asked.lasting;
-        let decision = attendant.approve(asked).await;
+        let decision = prompter.approve(asked).await;
         if decision == Decision::Always && lasting == Lasting::Possible {
             self.lock().insert(execution);
         }
@@ -139,13 +139,13 @@ impl ApprovedForGood {
 
 impl Person for AtTheTools {
     fn ask(&self, question: Question) -> UserReplyFuture<'_> {
-        self.attendant.secret(question)
+        self.prompter.secret(question)
     }
 
     fn approve(&self, asked: windlass_tools::Approval) -> Approved<'_> {
         let details = asked.details();
         Box::pin(async move {
-            let asking = self.approved.ask(&*self.attendant, &self.agent, (asked.execution, details));
+            let asking = self.approved.ask(&*self.prompter, &self.agent, (asked.execution, details));
             !matches!(asking.await, Decision::No(_))
         })
     }

@@ -56,9 +56,9 @@ pub(crate) struct Worker {
     pub(crate) me: ThreadId,
     /// Whether no agent started it.
     pub(crate) is_first: bool,
-    pub(crate) crew: Arc<AgentDeps>,
+    pub(crate) deps: Arc<AgentDeps>,
     pub(crate) team: Team,
-    pub(crate) voice: ModelParams,
+    pub(crate) params: ModelParams,
     pub(crate) schema: Option<Value>,
     /// The same for all of a team, so that they share the provider's cache.
     pub(crate) cache_key: String,
@@ -143,7 +143,7 @@ impl Worker {
     }
 
     fn is_closed_after_answer(&self) -> bool {
-        self.crew.manners.background != Background::Wake && self.is_first
+        self.deps.config.background != Background::Wake && self.is_first
     }
 
     async fn turn(&mut self, task: WorkerTask) {
@@ -151,8 +151,8 @@ impl Worker {
         self.status.send_replace(Status::Running);
         self.words_taken();
         self.report.tell(EventKind::TurnStarted).await;
-        let manners = &self.crew.manners;
-        let patience = RetryLimits { most_tries: manners.most_tries, compact_at: manners.compact_at };
+        let config = &self.deps.config;
+        let patience = RetryLimits { most_tries: config.most_tries, compact_at: config.compact_at };
         let (mut turn, orders) = match task {
             WorkerTask::Words(words) => Turn::begin(patience, words, self.filled),
             WorkerTask::Compact => Turn::summing_up(patience),
@@ -208,7 +208,7 @@ impl Worker {
             match order {
                 TurnAction::Keep(entry) => self.keep(entry).await,
                 TurnAction::Start(call) => work.start(self, call).await,
-                TurnAction::Ask => work.ask(self.crew.speaker.clone(), self.request()),
+                TurnAction::Ask => work.ask(self.deps.model_client.clone(), self.request()),
                 TurnAction::Rest { attempt, failure } => self.rest(attempt, &failure, work).await,
                 TurnAction::Compact(_) => work.summarise(self.summary()),
                 TurnAction::Listen { called } => self.listen(called, work).await,
@@ -221,13 +221,13 @@ impl Worker {
 
     fn request(&self) -> Request {
         Request {
-            model: self.voice.model.clone(),
+            model: self.params.model.clone(),
             items: self.history.items(),
             tools: Arc::clone(&self.specs),
             parallel_calls: true,
-            effort: self.voice.effort.clone(),
-            summary: self.voice.summary.clone(),
-            verbosity: self.voice.verbosity.clone(),
+            effort: self.params.effort.clone(),
+            summary: self.params.summary.clone(),
+            verbosity: self.params.verbosity.clone(),
             output_schema: self.schema.clone(),
             most_output: None,
             cache_key: self.cache_key.clone(),
@@ -285,7 +285,7 @@ impl Worker {
 
     async fn rest(&mut self, attempt: u32, failure: &windlass_llm::Failure, work: &mut Work) {
         let delay = pump::delay(attempt, failure);
-        let most = self.crew.manners.most_tries;
+        let most = self.deps.config.most_tries;
         let seconds = delay.as_secs_f64();
         let words = format!("{failure}; trying again in {seconds:.1} s ({attempt} of {most})");
         self.report.tell(EventKind::Warning(words)).await;
@@ -321,11 +321,11 @@ impl Worker {
     /// A boundary. A message without calls is the answer: only words for the agent keep its turn from ending with it, unless the
     /// turn is to wait for background work.
     async fn listen(&mut self, called: bool, work: &mut Work) {
-        let waits = matches!(self.crew.manners.background, Background::Wait(_));
+        let waits = matches!(self.deps.config.background, Background::Wait(_));
         let goes_on = called || !self.said.is_empty() || waits;
         let heard = if goes_on { self.collect() } else { Vec::new() };
         self.words_taken();
-        let (true, Background::Wait(patience)) = (heard.is_empty() && !called, self.crew.manners.background)
+        let (true, Background::Wait(patience)) = (heard.is_empty() && !called, self.deps.config.background)
         else {
             return work.due.push_back(Happened::Heard(heard));
         };
@@ -402,7 +402,7 @@ impl Worker {
                 self.taken += 1;
                 self.said.extend(entries);
             }
-            Op::UseModel(model) => self.voice.model = model,
+            Op::UseModel(model) => self.params.model = model,
             Op::Compact => self.compact = true,
             Op::Interrupt => {}
         }

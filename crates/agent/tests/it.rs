@@ -1,4 +1,4 @@
-//! Teams of agents with a scripted speaker, over real commands.
+//! Teams of agents with a scripted model client, over real commands.
 #![forbid(unsafe_code)]
 
 mod it {

@@ -16,9 +16,9 @@ pub(crate) struct Watchers {
 
 impl Watchers {
     /// Takes note of the processes of one sandbox. Those that are gone are forgotten on the way.
-    pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, brand: RuntimeTag) {
+    pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, runtime_tag: RuntimeTag) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        numbers.retain(|number| brand.on(*number).is_some());
+        numbers.retain(|number| runtime_tag.on(*number).is_some());
         numbers.extend(processes);
     }
 

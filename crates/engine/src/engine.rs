@@ -114,7 +114,7 @@ struct Inner {
     limits: Limits,
     registry: Mutex<Registry>,
     tasks: Mutex<JoinSet<()>>,
-    brand: RuntimeTag,
+    runtime_tag: RuntimeTag,
     sequence: AtomicU32,
     open_files: OpenFiles,
     own: ProcessKey,
@@ -178,16 +178,16 @@ const FIRST_UNLISTED: u64 = 8_000_000_001;
 impl Engine {
     /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
     pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
-        let brand = RuntimeTag::generate();
-        if !brand.can_mark() {
+        let runtime_tag = RuntimeTag::generate();
+        if !runtime_tag.can_mark() {
             return Err(EngineError::CannotMark);
         }
         let open_files = limits::raise_open_files();
-        let orphans = Arc::new(Orphans::adopt(brand));
+        let orphans = Arc::new(Orphans::adopt(runtime_tag));
         let own = ProcessKey::of(Pid::of_this_process());
         let registration =
-            options.store.as_ref().and_then(|store| store.registration(brand, own)).map(Arc::new);
-        let guard = options.guard.stand(brand, registration.as_deref().map(Registration::path));
+            options.store.as_ref().and_then(|store| store.registration(runtime_tag, own)).map(Arc::new);
+        let guard = options.guard.stand(runtime_tag, registration.as_deref().map(Registration::path));
         let guard = guard.map_err(|source| EngineError::Guardian { source })?;
         tokio::spawn(orphans::collect(Arc::clone(&orphans)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
@@ -195,7 +195,7 @@ impl Engine {
             each: options.each,
             together: options.together,
             cgroups: options.cgroups,
-            brand,
+            runtime_tag,
         };
         let inner = Inner {
             store: options.store.map(Arc::new),
@@ -204,7 +204,7 @@ impl Engine {
             limits: Limits { patience: options.patience, drain: options.drain },
             registry: Mutex::new(Registry::new(options.limits)),
             tasks: Mutex::new(JoinSet::new()),
-            brand,
+            runtime_tag,
             sequence: AtomicU32::new(1),
             open_files,
             own,
@@ -279,7 +279,7 @@ impl Engine {
     }
 
     fn launch(&self, spec: CommandSpec, seat: PreparedSession) -> Result<Session, StartError> {
-        let (mark, open_files) = ((self.inner.brand, seat.mark), self.inner.open_files);
+        let (mark, open_files) = ((self.inner.runtime_tag, seat.mark), self.inner.open_files);
         let grounds = self.inner.grounds.as_deref();
         let limits = self.inner.fence.effective(spec.limits);
         let (launched, bounds) = self
@@ -287,7 +287,7 @@ impl Engine {
             .fence
             .launch(limits, |held| start::launch(&spec, &Placement { mark, open_files, grounds, held }))?;
         let Launched { process, ends, confined, door } = launched;
-        self.inner.watchers.add(confined.own_processes(), self.inner.brand);
+        self.inner.watchers.add(confined.own_processes(), self.inner.runtime_tag);
         let unborn = KillOnDrop(Some(Arc::new(process)));
         let not_watched = |errno| StartError::system("watch the process", errno);
         let ReactorEnds { outputs, mut input } = ReactorEnds::new(ends, &spec.io).map_err(not_watched)?;
@@ -355,7 +355,7 @@ impl Engine {
             pace: spec.pace,
             lifetime: spec.lifetime,
             limits: self.inner.limits,
-            brand: self.inner.brand,
+            runtime_tag: self.inner.runtime_tag,
             mark: seat.mark,
             root: Arc::downgrade(root),
             spare: Arc::clone(&self.inner.spare),
@@ -388,7 +388,7 @@ impl Engine {
             started: facts.started,
             runtime: self.inner.own,
             root: ProcessKey::of(facts.root),
-            mark: self.inner.brand.halves(session.shared.mark).map(|_| session.shared.mark),
+            mark: self.inner.runtime_tag.halves(session.shared.mark).map(|_| session.shared.mark),
             limits: facts.limits,
         };
         // The command runs all the same; that it will not be listed later is said.
@@ -520,7 +520,15 @@ impl Inner {
         let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let watchers = Arc::clone(&self.watchers);
         let whose = TargetScope::Runtime;
-        KillTarget { brand: self.brand, whose, spare, orphans, on_terminal: false, watcher: None, watchers }
+        KillTarget {
+            runtime_tag: self.runtime_tag,
+            whose,
+            spare,
+            orphans,
+            on_terminal: false,
+            watcher: None,
+            watchers,
+        }
     }
 }
 

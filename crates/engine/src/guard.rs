@@ -16,7 +16,7 @@ pub enum Guard {
     /// Nobody: only a runtime that shuts down by itself leaves nothing behind.
     #[default]
     None,
-    /// A guardian made from this program; the arguments are made from the number of the runtime's brand.
+    /// A guardian made from this program; the arguments are made from the number of the runtime tag.
     Program(fn(family: u32) -> GuardianProgram),
 }
 
@@ -67,16 +67,20 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Guard {
     /// The first guardian is started here, so that its failure is told to the caller that makes the engine.
-    pub(crate) fn stand(self, brand: RuntimeTag, registration: Option<&Path>) -> Result<Standing, Errno> {
+    pub(crate) fn stand(
+        self,
+        runtime_tag: RuntimeTag,
+        registration: Option<&Path>,
+    ) -> Result<Standing, Errno> {
         let missing = Missing::default();
         let Self::Program(plan) = self else {
             return Ok(Standing { relieved: Mutex::default(), collected: None, missing });
         };
         let registration = registration.map(Path::to_path_buf);
-        let first = guardian::start(&plan(brand.family()), registration.as_deref())?;
+        let first = guardian::start(&plan(runtime_tag.family()), registration.as_deref())?;
         let (sender, relieved) = oneshot::channel();
         let (collecting, collected) = watch::channel(());
-        let post = Post { plan, brand, registration, missing: missing.clone(), pause: FIRST_PAUSE };
+        let post = Post { plan, runtime_tag, registration, missing: missing.clone(), pause: FIRST_PAUSE };
         drop(tokio::spawn(async move {
             post.keep(first, relieved).await;
             drop(collecting);
@@ -88,7 +92,7 @@ impl Guard {
 /// Where a guardian is to stand.
 struct Post {
     plan: fn(u32) -> GuardianProgram,
-    brand: RuntimeTag,
+    runtime_tag: RuntimeTag,
     registration: Option<PathBuf>,
     missing: Missing,
     pause: Duration,
@@ -132,7 +136,7 @@ impl Post {
     /// The next guardian; `None` once the runtime needs none any more.
     async fn replacement(&mut self, relieved: &mut oneshot::Receiver<()>) -> Option<Guardian> {
         loop {
-            match guardian::start(&(self.plan)(self.brand.family()), self.registration.as_deref()) {
+            match guardian::start(&(self.plan)(self.runtime_tag.family()), self.registration.as_deref()) {
                 Ok(next) => {
                     self.missing.set(None);
                     return Some(next);

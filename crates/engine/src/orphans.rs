@@ -129,7 +129,7 @@ impl Roots {
 /// The descendants that the kernel hands to this process.
 #[derive(Debug)]
 pub(crate) struct Orphans {
-    brand: RuntimeTag,
+    runtime_tag: RuntimeTag,
     adoption: Adoption,
     pub(crate) roots: Roots,
 }
@@ -138,7 +138,7 @@ impl Recognise for Orphans {
     /// Also one that shed its mark and whose session's leader, a root of ours, is gone: an orphan in the session of a root can
     /// only be one of its descendants. Who leads a session itself may be a child of ours that has the number of a former root.
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
-        self.brand.mark_of(pid).or_else(|| {
+        self.runtime_tag.mark_of(pid).or_else(|| {
             let leader = process::session_of(pid).filter(|leader| *leader != pid)?;
             let mark = self.roots.mark_of_root(leader)?;
             (process::parent_of(pid) == Some(Pid::of_this_process())).then_some(mark)
@@ -148,8 +148,8 @@ impl Recognise for Orphans {
 
 impl Orphans {
     /// From now on they come.
-    pub(crate) fn adopt(brand: RuntimeTag) -> Self {
-        Self { brand, adoption: tree::adopt_orphans(), roots: Roots::default() }
+    pub(crate) fn adopt(runtime_tag: RuntimeTag) -> Self {
+        Self { runtime_tag, adoption: tree::adopt_orphans(), roots: Roots::default() }
     }
 
     /// Whether, besides those who are known, there are any whose mark is wanted; also `true` where we could not look.

@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(crate) pace: Pace,
     pub(crate) lifetime: Lifetime,
     pub(crate) limits: Limits,
-    pub(crate) brand: RuntimeTag,
+    pub(crate) runtime_tag: RuntimeTag,
     pub(crate) mark: Mark,
     /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
@@ -417,7 +417,7 @@ impl Shared {
         let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let (on_terminal, watcher) = (self.facts.terminal.is_some(), self.confined.watcher());
         let watchers = Arc::clone(&self.watchers);
-        KillTarget { brand: self.brand, whose, spare, orphans, on_terminal, watcher, watchers }
+        KillTarget { runtime_tag: self.runtime_tag, whose, spare, orphans, on_terminal, watcher, watchers }
     }
 
     fn group_prey(&self) -> KillTarget {

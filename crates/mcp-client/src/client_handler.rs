@@ -97,14 +97,14 @@ fn file_uri(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn attendant() -> ClientHandler {
+    fn handler() -> ClientHandler {
         let (roots, notes) = (vec!["/srv/a b".into()], Arc::default());
         let (open, tools_changed) = (Open::default(), Notify::new());
         ClientHandler { server: "s".into(), roots, elicitor: None, notes, open, tools_changed }
     }
 
     async fn check(method: &str, expected: Result<Value, i64>) {
-        let answer = attendant().answer(method, &Map::new()).await;
+        let answer = handler().answer(method, &Map::new()).await;
         assert_eq!(answer.map_err(|refusal| refusal.code), expected, "{method}");
     }
 
@@ -119,6 +119,6 @@ mod tests {
 
     #[test]
     fn questions_are_invited_only_where_somebody_can_be_asked() {
-        assert_eq!(attendant().capabilities(), json!({ "roots": { "listChanged": false } }));
+        assert_eq!(handler().capabilities(), json!({ "roots": { "listChanged": false } }));
     }
 }

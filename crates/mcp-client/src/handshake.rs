@@ -1,6 +1,6 @@
-//! How we get to know a server: by the greeting of most revisions, or, with one that does not know it, by discovery.
+//! How we get to know a server: by the handshake of most revisions, or, with one that does not know it, by discovery.
 //!
-//! The greeting comes first, though newer clients do it the other way round: servers of today take it for granted, and some
+//! The handshake comes first, though newer clients do it the other way round: servers of today take it for granted, and some
 //! fall over anything that comes before it.
 
 use serde_json::{Map, Value, json};
@@ -16,14 +16,14 @@ const WORDS: usize = 16 * 1024;
 /// What a server said about itself, and what follows from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Greeted {
-    pub(crate) greeting: Greeting,
+    pub(crate) handshake: Greeting,
     /// Whether it says that it has tools.
     pub(crate) has_tools: bool,
     /// Whether it tells when they change.
     pub(crate) tells_changes: bool,
 }
 
-/// Greets the server and agrees with it on an era.
+/// Greets the server and agrees with it on a protocol revision.
 pub(crate) async fn greet(link: &Link) -> Result<Greeted, Fault> {
     match initialize(link).await {
         Err(first @ (Fault::Refused(_) | Fault::TurnedAway(_))) => discover(link).await.map_err(|_| first),
@@ -32,7 +32,7 @@ pub(crate) async fn greet(link: &Link) -> Result<Greeted, Fault> {
 }
 
 async fn initialize(link: &Link) -> Result<Greeted, Fault> {
-    let capabilities = link.attendant().capabilities();
+    let capabilities = link.handler().capabilities();
     let params = object(json!({
         "protocolVersion": protocol_revision::GREETED,
         "capabilities": capabilities,
@@ -43,22 +43,22 @@ async fn initialize(link: &Link) -> Result<Greeted, Fault> {
     let version =
         version.ok_or_else(|| Fault::Senseless("it names no revision of the protocol".to_owned()))?;
     link.agree(Era::of(version, capabilities));
-    if link.era().is_some_and(|era| !era.is_stateless()) {
+    if link.revision().is_some_and(|revision| !revision.is_stateless()) {
         link.notify("notifications/initialized").await?;
     }
     Ok(read(&result, version))
 }
 
 async fn discover(link: &Link) -> Result<Greeted, Fault> {
-    let era = Era::of(protocol_revision::STATELESS, link.attendant().capabilities());
+    let revision = Era::of(protocol_revision::STATELESS, link.handler().capabilities());
     let asked = OutgoingRequest { method: "server/discover", params: &Map::new(), schema: None };
-    let result = link.ask(Some(&era), asked).await?;
+    let result = link.ask(Some(&revision), asked).await?;
     let spoken = result.get("supportedVersions").and_then(Value::as_array);
     if !spoken.is_some_and(|versions| versions.iter().any(|version| version == protocol_revision::STATELESS))
     {
         return Err(Fault::Senseless("it speaks no revision of the protocol that we do".to_owned()));
     }
-    link.agree(era);
+    link.agree(revision);
     Ok(read(&result, protocol_revision::STATELESS))
 }
 
@@ -67,7 +67,7 @@ fn read(result: &Map<String, Value>, version: &str) -> Greeted {
     let tools = capability("tools").filter(|tools| !tools.is_null());
     let instructions =
         result.get("instructions").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let greeting = Greeting {
+    let handshake = Greeting {
         software: software(result),
         protocol: short(version).to_owned(),
         instructions: instructions.map(|text| short(text).to_owned()),
@@ -75,7 +75,7 @@ fn read(result: &Map<String, Value>, version: &str) -> Greeted {
         has_resources: capability("resources").is_some_and(|resources| !resources.is_null()),
     };
     let tells_changes = tools.and_then(|tools| tools.get("listChanged")) == Some(&Value::Bool(true));
-    Greeted { greeting, has_tools: tools.is_some(), tells_changes }
+    Greeted { handshake, has_tools: tools.is_some(), tells_changes }
 }
 
 /// Its name and version, which later revisions moved to another place.

@@ -1,4 +1,4 @@
-//! One connection to one server, whatever the wire: requests with what the agreed era adds to them, and their end.
+//! One connection to one server, whatever the wire: requests with what the agreed protocol revision adds to them, and their end.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,8 +19,8 @@ const ROUNDS: usize = 10;
 /// A connection.
 pub(crate) struct Link {
     wire: Wire,
-    era: OnceLock<Era>,
-    attendant: Arc<ClientHandler>,
+    revision: OnceLock<Era>,
+    handler: Arc<ClientHandler>,
     /// Told when nobody is to be asked through it any more.
     over: CancellationToken,
     /// Told when there will be no other one after it.
@@ -36,24 +36,24 @@ pub(crate) enum Wire {
 }
 
 impl Link {
-    pub(crate) fn new(wire: Wire, attendant: Arc<ClientHandler>, stop: CancellationToken) -> Self {
-        Self { wire, era: OnceLock::new(), attendant, over: CancellationToken::new(), stop }
+    pub(crate) fn new(wire: Wire, handler: Arc<ClientHandler>, stop: CancellationToken) -> Self {
+        Self { wire, revision: OnceLock::new(), handler, over: CancellationToken::new(), stop }
     }
 
     /// Whoever answers the server.
-    pub(crate) fn attendant(&self) -> &ClientHandler {
-        &self.attendant
+    pub(crate) fn handler(&self) -> &ClientHandler {
+        &self.handler
     }
 
     /// What was agreed, once it was.
-    pub(crate) fn era(&self) -> Option<&Era> {
-        self.era.get()
+    pub(crate) fn revision(&self) -> Option<&Era> {
+        self.revision.get()
     }
 
     /// From now on every request is made so.
-    pub(crate) fn agree(&self, era: Era) {
-        // Only the greeting agrees on anything, and it does so once.
-        let _ = self.era.set(era);
+    pub(crate) fn agree(&self, revision: Era) {
+        // Only the handshake agrees on anything, and it does so once.
+        let _ = self.revision.set(revision);
     }
 
     /// Asks in the agreed way.
@@ -62,24 +62,24 @@ impl Link {
         method: &str,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Fault> {
-        self.ask(self.era(), OutgoingRequest { method, params: &params, schema: None }).await
+        self.ask(self.revision(), OutgoingRequest { method, params: &params, schema: None }).await
     }
 
     /// Asks in this way.
     pub(crate) async fn ask(
         &self,
-        era: Option<&Era>,
+        revision: Option<&Era>,
         asked: OutgoingRequest<'_>,
     ) -> Result<Map<String, Value>, Fault> {
         let OutgoingRequest { method, schema, params } = asked;
         let mut params = params.clone();
-        if let Some(era) = era {
-            era.dress(&mut params);
+        if let Some(revision) = revision {
+            revision.dress(&mut params);
         }
         let answered = async {
             match &self.wire {
                 Wire::Pipe(pipe) => pipe.request(method, &params).await,
-                Wire::Web(web) => web.request(Question { method, params: &params, schema, era }).await,
+                Wire::Web(web) => web.request(Question { method, params: &params, schema, revision }).await,
             }
         };
         let answer = tokio::select! {
@@ -98,7 +98,7 @@ impl Link {
     pub(crate) async fn complete(&self, asked: OutgoingRequest<'_>) -> Result<Map<String, Value>, Fault> {
         let mut params = asked.params.clone();
         for _ in 0..ROUNDS {
-            let result = self.ask(self.era(), OutgoingRequest { params: &params, ..asked }).await?;
+            let result = self.ask(self.revision(), OutgoingRequest { params: &params, ..asked }).await?;
             match result.get("resultType").and_then(Value::as_str) {
                 Some("input_required") => self.provide(&result, &mut params).await?,
                 Some("task") => {
@@ -124,7 +124,7 @@ impl Link {
                 let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
                 let particulars =
                     question.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
-                let answer = self.attendant.answer(method, &particulars).await.map_err(Fault::Refused)?;
+                let answer = self.handler.answer(method, &particulars).await.map_err(Fault::Refused)?;
                 answers.insert(key.clone(), answer);
             }
         }
@@ -140,14 +140,14 @@ impl Link {
     pub(crate) async fn notify(&self, method: &str) -> Result<(), Fault> {
         match &self.wire {
             Wire::Pipe(pipe) => pipe.notify(method, &Map::new()).await,
-            Wire::Web(web) => web.say(self.era(), message::notification(method, &Map::new())).await,
+            Wire::Web(web) => web.say(self.revision(), message::notification(method, &Map::new())).await,
         }
     }
 
     /// Hears what the server says by itself. Returns when it says no more; where that needs nobody's waiting, at once.
     pub(crate) async fn listen(&self, to_changes: bool) {
-        match (self.era(), &self.wire) {
-            (Some(era @ Era::Greeted(_)), Wire::Web(web)) => web.listen(era),
+        match (self.revision(), &self.wire) {
+            (Some(revision @ Era::Greeted(_)), Wire::Web(web)) => web.listen(revision),
             (Some(Era::Stateless { .. }), _) if to_changes => {
                 let wanted = json!({ "toolsListChanged": true });
                 let params = Map::from_iter([("notifications".to_owned(), wanted)]);
@@ -179,7 +179,7 @@ impl Link {
         self.over.cancel();
         match &self.wire {
             Wire::Pipe(pipe) => pipe.end().await,
-            Wire::Web(web) => web.end(self.era()).await,
+            Wire::Web(web) => web.end(self.revision()).await,
         }
     }
 

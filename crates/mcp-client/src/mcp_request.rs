@@ -95,13 +95,13 @@ pub(crate) async fn all(link: &Link, list: List) -> Result<Vec<Value>, Fault> {
         let cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
         let Some(cursor) = cursor.filter(|_| items.len() < ITEMS) else { break };
         if !seen.insert(cursor.clone()) {
-            link.attendant().notes.add(&format!("the pages of its `{}` go round in a circle", list.method()));
+            link.handler().notes.add(&format!("the pages of its `{}` go round in a circle", list.method()));
             break;
         }
         params = Map::from_iter([("cursor".to_owned(), json!(cursor))]);
     }
     if items.len() > ITEMS {
-        link.attendant().notes.add(&format!("of its `{}`, the first {ITEMS} are used", list.method()));
+        link.handler().notes.add(&format!("of its `{}`, the first {ITEMS} are used", list.method()));
         items.truncate(ITEMS);
     }
     Ok(items)

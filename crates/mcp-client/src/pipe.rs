@@ -55,7 +55,7 @@ struct PipeShared {
     /// How it ended, once it has.
     ended: watch::Sender<Option<Arc<str>>>,
     stderr: Mutex<Tail>,
-    attendant: Arc<ClientHandler>,
+    handler: Arc<ClientHandler>,
 }
 
 /// Who waits for which answer.
@@ -71,7 +71,7 @@ impl Pipe {
     pub(crate) fn open(
         engine: &Engine,
         mut spec: CommandSpec,
-        attendant: Arc<ClientHandler>,
+        handler: Arc<ClientHandler>,
     ) -> Result<Self, StartError> {
         spec.io = Io::Pipes(Stdin::Open);
         spec.lifetime = Lifetime::Call;
@@ -80,7 +80,7 @@ impl Pipe {
         let (outbox, messages) = mpsc::channel(OUTBOX);
         let ended = watch::Sender::new(None);
         let desk =
-            Arc::new(PipeShared { waiting: Mutex::default(), ended, stderr: Mutex::default(), attendant });
+            Arc::new(PipeShared { waiting: Mutex::default(), ended, stderr: Mutex::default(), handler });
         let reader = Reader {
             session: session.clone(),
             desk: Arc::clone(&desk),
@@ -100,7 +100,7 @@ impl Pipe {
         let mut call = OpenCall { pipe: self, id, cancellable: false };
         let said = self.outbox.send(message::request(id, method, params)).await;
         said.map_err(|_| Fault::Gone(self.desk.how_it_ended()))?;
-        // The protocol forbids taking back the greeting.
+        // The protocol forbids taking back the handshake.
         call.cancellable = method != "initialize";
         let answer = answer.await.map_err(|_| Fault::Ended(self.desk.how_it_ended()))?;
         call.cancellable = false;
@@ -154,7 +154,7 @@ impl Drop for OpenCall<'_> {
         // A server that has left its messages unread for so long will not read this one either.
         if was_open && self.cancellable && self.pipe.outbox.try_send(message::cancellation(self.id)).is_err()
         {
-            self.pipe.desk.attendant.notes.add("it did not read that a call was cancelled");
+            self.pipe.desk.handler.notes.add("it did not read that a call was cancelled");
         }
     }
 }
@@ -177,7 +177,7 @@ impl PipeShared {
         match lock(&self.waiting).callers.remove(&id) {
             // Whoever waited may just be leaving.
             Some(caller) => drop(caller.send(answer)),
-            None => self.attendant.notes.add("it answered something that nobody waits for (any more)"),
+            None => self.handler.notes.add("it answered something that nobody waits for (any more)"),
         }
     }
 
@@ -200,7 +200,7 @@ impl PipeShared {
 
     fn evidence(&self) -> String {
         let stderr = lock(&self.stderr).text();
-        let notes = self.attendant.notes.all();
+        let notes = self.handler.notes.all();
         let noted = notes.last().map(|note| format!("; {note}")).unwrap_or_default();
         if stderr.is_empty() { noted } else { format!("{noted}; the end of its standard error:\n{stderr}") }
     }
@@ -256,14 +256,14 @@ impl Reader {
             JournalPiece::Bytes { stream: Stream::Stderr, bytes, .. } => lock(&self.desk.stderr).push(&bytes),
             JournalPiece::Bytes { bytes, .. } => lines.push(&bytes, |line| self.take_line(line)),
             JournalPiece::Dropped { .. } | JournalPiece::Unreadable { .. } => {
-                self.desk.attendant.notes.add("some of what it printed was lost before it was read");
+                self.desk.handler.notes.add("some of what it printed was lost before it was read");
                 lines.interrupt();
             }
         }
     }
 
     fn take_line(&mut self, line: Line<'_>) {
-        let notes = &self.desk.attendant.notes;
+        let notes = &self.desk.handler.notes;
         let bytes = match line {
             Line::Whole(bytes) => bytes.trim_ascii(),
             Line::TooLong => return notes.add("it printed a line that is longer than any message may be"),
@@ -283,12 +283,12 @@ impl Reader {
         match message {
             Message::Answer { id, answer } => self.desk.settle(id, answer),
             Message::Complaint(RpcError { message, .. }) => {
-                self.desk.attendant.notes.add(&format!("it complained: {message}"));
+                self.desk.handler.notes.add(&format!("it complained: {message}"));
             }
             Message::Notification { method, params } if method == "notifications/cancelled" => {
                 self.take_back(params.get("requestId"));
             }
-            Message::Notification { method, .. } => self.desk.attendant.hear(&method),
+            Message::Notification { method, .. } => self.desk.handler.hear(&method),
             Message::Request { id, method, params } => self.answer(id, method, params),
         }
     }
@@ -303,10 +303,10 @@ impl Reader {
             let _ = self.outbox.try_send(message::answer(&id, Err(refusal)));
             return;
         }
-        let (attendant, outbox) = (Arc::clone(&self.desk.attendant), self.outbox.clone());
+        let (handler, outbox) = (Arc::clone(&self.desk.handler), self.outbox.clone());
         let key = id.to_string();
         let question = self.questions.spawn(async move {
-            let answer = attendant.answer(&method, &params).await;
+            let answer = handler.answer(&method, &params).await;
             // The server may be gone by now.
             let _ = outbox.send(message::answer(&id, answer)).await;
         });

@@ -1,9 +1,9 @@
-//! Which revision of the protocol is spoken, and which of its two ways: with a greeting that is remembered, or with
+//! Which revision of the protocol is spoken, and which of its two ways: with a handshake that is remembered, or with
 //! everything said in every request.
 
 use serde_json::{Map, Value, json};
 
-/// The newest revision with a greeting: what we ask for.
+/// The newest revision with a handshake: what we ask for.
 pub(crate) const GREETED: &str = "2025-11-25";
 
 /// The first revision without one.
@@ -12,7 +12,7 @@ pub(crate) const STATELESS: &str = "2026-07-28";
 /// What was agreed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// A greeting was exchanged, and holds.
+    /// A handshake was exchanged, and holds.
     Greeted(String),
     /// Every request says it all.
     Stateless {
@@ -24,7 +24,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// The era of this revision. Revisions are dates, and so compare as text.
+    /// The name of this revision. Revisions are dates, and so compare as text.
     pub(crate) fn of(version: &str, capabilities: Value) -> Self {
         let is_date = version.len() == STATELESS.len() && version.starts_with("20");
         if is_date && version >= STATELESS {
@@ -68,8 +68,8 @@ mod tests {
     use super::*;
 
     fn check(version: &str, stateless: bool) {
-        let era = Era::of(version, json!({}));
-        assert_eq!((era.version(), era.is_stateless()), (version, stateless));
+        let revision = Era::of(version, json!({}));
+        assert_eq!((revision.version(), revision.is_stateless()), (version, stateless));
     }
 
     #[test]

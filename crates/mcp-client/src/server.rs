@@ -21,7 +21,7 @@ pub(crate) struct Server {
     pub(crate) spec: Arc<ServerSpec>,
     pub(crate) notes: Arc<Notes>,
     pub(crate) level: watch::Receiver<Level>,
-    /// Asks its tender to bring up another one in place of this generation.
+    /// Asks its server supervisor to bring up another one in place of this generation.
     pub(crate) revive: mpsc::Sender<Generation>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum ServerPhase {
     Starting,
     Up {
         link: Arc<Link>,
-        greeting: Arc<Greeting>,
+        handshake: Arc<Greeting>,
     },
     Down {
         reason: Arc<str>,
@@ -68,8 +68,8 @@ impl Server {
         let standing = match level.stage {
             ServerPhase::Off => Standing::Off,
             ServerPhase::Starting => Standing::Starting,
-            ServerPhase::Up { greeting, .. } => {
-                Standing::Up(Greeting { tools: level.tools.len(), ..Greeting::clone(&greeting) })
+            ServerPhase::Up { handshake, .. } => {
+                Standing::Up(Greeting { tools: level.tools.len(), ..Greeting::clone(&handshake) })
             }
             ServerPhase::Down { reason } => Standing::Down { reason: reason.to_string() },
             ServerPhase::ShutDown => Standing::Down { reason: "this program is ending".to_owned() },
@@ -85,7 +85,7 @@ impl Server {
     /// Waits until it is up or down.
     pub(crate) async fn settled(&self) {
         let mut level = self.level.clone();
-        // One whose tender is gone is as settled as it will be.
+        // One whose server supervisor is gone is as settled as it will be.
         let _ = level.wait_for(|level| !matches!(level.stage, ServerPhase::Starting)).await;
     }
 
@@ -97,16 +97,16 @@ impl Server {
     /// Asks it. If it is down, or was before it looked at the question, it is brought up again, at most once.
     pub(crate) async fn ask(
         &self,
-        errand: &McpRequest<'_>,
+        request: &McpRequest<'_>,
         limit: Duration,
     ) -> Result<Map<String, Value>, CallError> {
-        let explain = |fault: Fault| fault.into_error(&self.spec.name, &errand.what());
+        let explain = |fault: Fault| fault.into_error(&self.spec.name, &request.what());
         let (mut up, mut is_fresh) = match self.standing_up().await? {
             Some(up) => (up, false),
             None => (self.bring_up().await?, true),
         };
         loop {
-            let asked = up.link.attendant().open.wait(limit, errand.run(&up.link)).await;
+            let asked = up.link.handler().open.wait(limit, request.run(&up.link)).await;
             match asked.unwrap_or(Err(Fault::TimedOut(limit))) {
                 Ok(answer) => return Ok(answer),
                 Err(fault) if fault.left_undone() && !is_fresh => {
@@ -136,7 +136,7 @@ impl Server {
 
     /// One in place of this generation.
     async fn replace(&self, generation: Generation) -> Result<Up, CallError> {
-        // A tender that hears no more has shut down, as the level says.
+        // A server supervisor that hears no more has shut down, as the level says.
         let _ = self.revive.send(generation).await;
         self.at_least(Generation(generation.0 + 1)).await
     }

@@ -25,7 +25,7 @@ use crate::web::{Address, Web};
 pub(crate) struct ServerSupervisor {
     pub(crate) spec: Arc<ServerSpec>,
     pub(crate) surroundings: Arc<ServersContext>,
-    pub(crate) attendant: Arc<ClientHandler>,
+    pub(crate) handler: Arc<ClientHandler>,
     pub(crate) level: watch::Sender<Level>,
     pub(crate) revive: mpsc::Receiver<Generation>,
     /// Told of every change of any server.
@@ -60,7 +60,7 @@ impl ServerSupervisor {
             level.stage = ServerPhase::Starting;
         });
         let link = match self.open() {
-            Ok(wire) => Arc::new(Link::new(wire, Arc::clone(&self.attendant), self.stop.clone())),
+            Ok(wire) => Arc::new(Link::new(wire, Arc::clone(&self.handler), self.stop.clone())),
             Err(reason) => return self.fell(&reason),
         };
         let next = match self.unless_stopped(self.bring_up(&link)).await {
@@ -76,19 +76,19 @@ impl ServerSupervisor {
     }
 
     fn open(&self) -> Result<Wire, String> {
-        let attendant = Arc::clone(&self.attendant);
+        let handler = Arc::clone(&self.handler);
         match &self.spec.transport {
             Transport::Stdio { command, args, env, env_vars, cwd } => {
                 let order = LaunchSpec { command, args, env, env_vars, cwd: cwd.as_deref() };
                 let ServersContext { directory, environment, keeping, engine, .. } = &*self.surroundings;
                 let spec = order.spec(&LaunchContext { directory, environment, keeping: *keeping });
-                let pipe = Pipe::open(engine, spec, attendant);
+                let pipe = Pipe::open(engine, spec, handler);
                 pipe.map(Wire::Pipe).map_err(|error| format!("it cannot be started: {error}"))
             }
             Transport::Http { url, bearer, headers } => {
                 let http = self.surroundings.http.clone().ok_or("nothing here can reach the web")?;
                 let (url, bearer, headers) = (url.clone(), bearer.clone(), headers.clone());
-                Ok(Wire::Web(Web::new(http, Address { url, bearer, headers }, attendant)))
+                Ok(Wire::Web(Web::new(http, Address { url, bearer, headers }, handler)))
             }
         }
     }
@@ -118,7 +118,7 @@ impl ServerSupervisor {
 
     async fn list(&self, link: &Link, greeted: &Greeted) -> Result<Vec<Listed>, Fault> {
         match mcp_request::all(link, List::Tools).await {
-            Ok(items) => Ok(tool::offered(items, &self.spec.tools, &self.attendant.notes)),
+            Ok(items) => Ok(tool::offered(items, &self.spec.tools, &self.handler.notes)),
             // Some have tools and forget to say so; those that have none may say no.
             Err(Fault::Refused(_)) if !greeted.has_tools => Ok(Vec::new()),
             Err(fault) => Err(fault),
@@ -129,7 +129,7 @@ impl ServerSupervisor {
     async fn tend(&mut self, link: &Arc<Link>, greeted: &Greeted) -> Next {
         let generation = self.level.borrow().generation;
         let mut listening = std::pin::pin!(link.listen(greeted.tells_changes));
-        let (stop, attendant, mut is_listening) = (self.stop.clone(), Arc::clone(&self.attendant), true);
+        let (stop, handler, mut is_listening) = (self.stop.clone(), Arc::clone(&self.handler), true);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return Next::WhenWanted,
@@ -139,7 +139,7 @@ impl ServerSupervisor {
                     Some(_) => return Next::Again,
                     None => return Next::WhenWanted,
                 },
-                () = attendant.tools_changed.notified() => self.list_again(link, greeted).await,
+                () = handler.tools_changed.notified() => self.list_again(link, greeted).await,
                 () = &mut listening, if is_listening => is_listening = false,
             }
         }
@@ -152,9 +152,9 @@ impl ServerSupervisor {
         match self.unless_stopped(listed).await {
             Some(Ok(Ok(tools))) => self.publish(|level| level.tools = Arc::new(tools)),
             Some(Ok(Err(fault))) => {
-                self.attendant.notes.add(&format!("its tools changed: {}", fault.reason("`tools/list`")));
+                self.handler.notes.add(&format!("its tools changed: {}", fault.reason("`tools/list`")));
             }
-            Some(Err(_)) => self.attendant.notes.add("its tools changed, and it did not say how in time"),
+            Some(Err(_)) => self.handler.notes.add("its tools changed, and it did not say how in time"),
             None => {}
         }
     }
@@ -181,9 +181,9 @@ impl ServerSupervisor {
     }
 
     fn stood(&self, link: &Arc<Link>, greeted: &Greeted, tools: Vec<Listed>) {
-        let (link, greeting) = (Arc::clone(link), Arc::new(greeted.greeting.clone()));
+        let (link, handshake) = (Arc::clone(link), Arc::new(greeted.handshake.clone()));
         self.publish(|level| {
-            level.stage = ServerPhase::Up { link, greeting };
+            level.stage = ServerPhase::Up { link, handshake };
             level.tools = Arc::new(tools);
         });
     }

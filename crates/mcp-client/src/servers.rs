@@ -55,7 +55,7 @@ pub struct Servers {
 
 struct Inner {
     servers: Vec<Server>,
-    tenders: Mutex<JoinSet<()>>,
+    supervisors: Mutex<JoinSet<()>>,
     changes: Arc<watch::Sender<u64>>,
     stop: CancellationToken,
 }
@@ -80,15 +80,15 @@ impl Servers {
     pub fn start(surroundings: ServersContext, specs: Vec<ServerSpec>) -> Self {
         let surroundings = Arc::new(surroundings);
         let (changes, stop) = (Arc::new(watch::Sender::new(0)), CancellationToken::new());
-        let (mut servers, mut tenders) = (Vec::new(), JoinSet::new());
+        let (mut servers, mut supervisors) = (Vec::new(), JoinSet::new());
         for spec in distinct(specs) {
-            let (server, tender) = prepare(spec, &surroundings, (&changes, &stop));
+            let (server, supervisor) = prepare(spec, &surroundings, (&changes, &stop));
             if server.is_on() {
-                tenders.spawn(tender.run());
+                supervisors.spawn(supervisor.run());
             }
             servers.push(server);
         }
-        Self { inner: Arc::new(Inner { servers, tenders: Mutex::new(tenders), changes, stop }) }
+        Self { inner: Arc::new(Inner { servers, supervisors: Mutex::new(supervisors), changes, stop }) }
     }
 
     /// Waits until each is up or down, and says how each stands. None takes longer than its start-up time.
@@ -123,10 +123,10 @@ impl Servers {
     ) -> Result<CallOutcome, CallError> {
         let started = Instant::now();
         let Offer { server, tool, .. } = self.inner.find(which)?;
-        let errand =
+        let request =
             McpRequest::Call { tool: &tool.name, arguments: &arguments, schema: Some(&tool.parameters) };
-        let answer = server.ask(&errand, server.spec.tool_timeout.min(LONGEST)).await?;
-        CallOutcome::read(answer, started.elapsed()).map_err(|problem| senseless(&server, &errand, problem))
+        let answer = server.ask(&request, server.spec.tool_timeout.min(LONGEST)).await?;
+        CallOutcome::read(answer, started.elapsed()).map_err(|problem| senseless(&server, &request, problem))
     }
 
     /// The resources of one server, or of all that are up.
@@ -144,16 +144,16 @@ impl Servers {
     /// Reads a resource.
     pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<ResourceContent>, CallError> {
         let server = self.inner.server(server)?;
-        let errand = McpRequest::Read { uri };
-        let answer = server.ask(&errand, server.spec.tool_timeout.min(LONGEST)).await?;
-        ResourceContent::read_all(answer).map_err(|problem| senseless(server, &errand, problem))
+        let request = McpRequest::Read { uri };
+        let answer = server.ask(&request, server.spec.tool_timeout.min(LONGEST)).await?;
+        ResourceContent::read_all(answer).map_err(|problem| senseless(server, &request, problem))
     }
 
     /// Ends all of them and everything they started, and waits for that.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
-        let mut tenders = self.inner.tenders.lock().await;
-        while tenders.join_next().await.is_some() {}
+        let mut supervisors = self.inner.supervisors.lock().await;
+        while supervisors.join_next().await.is_some() {}
     }
 }
 
@@ -221,7 +221,7 @@ impl Inner {
         if let Some(name) = only {
             return list_of(self.server(name)?.clone(), list).await;
         }
-        let has_resources = |server: &&Server| matches!(server.state().standing, Standing::Up(greeting) if greeting.has_resources);
+        let has_resources = |server: &&Server| matches!(server.state().standing, Standing::Up(handshake) if handshake.has_resources);
         let mut asked = JoinSet::new();
         for (index, server) in self.servers.iter().filter(has_resources).cloned().enumerate() {
             asked.spawn(async move {
@@ -239,32 +239,32 @@ impl Inner {
 }
 
 impl Drop for Inner {
-    /// The last handle is gone: each tender ends its server and then itself.
+    /// The last handle is gone: each server supervisor ends its server and then itself.
     fn drop(&mut self) {
         self.stop.cancel();
-        self.tenders.get_mut().detach_all();
+        self.supervisors.get_mut().detach_all();
     }
 }
 
 async fn list_of(server: Server, list: List) -> Result<Vec<(String, Value)>, CallError> {
-    let errand = McpRequest::List(list);
-    let mut answer = server.ask(&errand, server.spec.tool_timeout.min(LONGEST)).await?;
+    let request = McpRequest::List(list);
+    let mut answer = server.ask(&request, server.spec.tool_timeout.min(LONGEST)).await?;
     let Some(Value::Array(items)) = answer.remove(list.field()) else { return Ok(Vec::new()) };
     Ok(items.into_iter().map(|item| (server.spec.name.clone(), item)).collect())
 }
 
-fn senseless(server: &Server, errand: &McpRequest<'_>, problem: String) -> CallError {
-    CallError::Senseless { server: server.spec.name.clone(), what: errand.what(), problem }
+fn senseless(server: &Server, request: &McpRequest<'_>, problem: String) -> CallError {
+    CallError::Senseless { server: server.spec.name.clone(), what: request.what(), problem }
 }
 
-/// A handle and the tender behind it.
+/// A handle and the server supervisor behind it.
 fn prepare(
     spec: ServerSpec,
     surroundings: &Arc<ServersContext>,
     (changes, stop): (&Arc<watch::Sender<u64>>, &CancellationToken),
 ) -> (Server, ServerSupervisor) {
     let (spec, notes) = (Arc::new(spec), Arc::new(Notes::default()));
-    let attendant = ClientHandler {
+    let handler = ClientHandler {
         server: spec.name.clone(),
         roots: surroundings.roots.clone(),
         elicitor: surroundings.elicitor.clone(),
@@ -276,16 +276,16 @@ fn prepare(
     let (level, seen) =
         watch::channel(Level { generation: Generation::default(), stage, tools: Arc::default() });
     let (revive, revivals) = mpsc::channel(REVIVALS);
-    let tender = ServerSupervisor {
+    let supervisor = ServerSupervisor {
         spec: Arc::clone(&spec),
         surroundings: Arc::clone(surroundings),
-        attendant: Arc::new(attendant),
+        handler: Arc::new(handler),
         level,
         revive: revivals,
         changes: Arc::clone(changes),
         stop: stop.clone(),
     };
-    (Server { spec, notes, level: seen, revive }, tender)
+    (Server { spec, notes, level: seen, revive }, supervisor)
 }
 
 /// Each name once: what is configured later counts, in the place of what was configured first.

@@ -45,7 +45,7 @@ pub(crate) struct Address {
 pub(crate) struct Web {
     http: Arc<dyn Http>,
     address: Address,
-    attendant: Arc<ClientHandler>,
+    handler: Arc<ClientHandler>,
     next_id: AtomicU64,
     /// The name that the server gave to our session, if it keeps one.
     session: Mutex<Option<String>>,
@@ -60,30 +60,31 @@ pub(crate) struct Question<'a> {
     pub(crate) params: &'a Map<String, Value>,
     /// Where the arguments of a tool are to be repeated in headers, this says which.
     pub(crate) schema: Option<&'a Map<String, Value>>,
-    pub(crate) era: Option<&'a Era>,
+    pub(crate) revision: Option<&'a Era>,
 }
 
 impl Web {
-    pub(crate) fn new(http: Arc<dyn Http>, address: Address, attendant: Arc<ClientHandler>) -> Arc<Self> {
+    pub(crate) fn new(http: Arc<dyn Http>, address: Address, handler: Arc<ClientHandler>) -> Arc<Self> {
         let (session, asides) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { http, address, attendant, next_id: AtomicU64::new(1), session, asides })
+        Arc::new(Self { http, address, handler, next_id: AtomicU64::new(1), session, asides })
     }
 
     /// Asks, and waits for the answer. Dropped, it ends the exchange and, where that is not enough, says so.
     pub(crate) async fn request(self: &Arc<Self>, question: Question<'_>) -> Result<Value, Fault> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let body = message::request(id, question.method, question.params);
-        let mut headers = self.headers(question.era);
-        if question.era.is_some_and(Era::is_stateless) || question.method == "server/discover" {
+        let mut headers = self.headers(question.revision);
+        if question.revision.is_some_and(Era::is_stateless) || question.method == "server/discover" {
             headers.extend(headers::of_request(&question));
         }
-        let mut call = OpenCall { web: self, id, era: question.era, open: question.method != "initialize" };
+        let mut call =
+            OpenCall { web: self, id, revision: question.revision, open: question.method != "initialize" };
         let asked = async {
             let answer = self.send(HttpMethod::Post, headers, body).await?;
             if question.method == "initialize" {
                 *lock(&self.session) = answer.header("mcp-session-id").map(str::to_owned);
             }
-            self.answer_to(id, question.era, answer).await
+            self.answer_to(id, question.revision, answer).await
         };
         let answer = asked.await;
         call.open = false;
@@ -91,8 +92,8 @@ impl Web {
     }
 
     /// Says something that has no answer.
-    pub(crate) async fn say(&self, era: Option<&Era>, message: Vec<u8>) -> Result<(), Fault> {
-        let answer = self.send(HttpMethod::Post, self.headers(era), message).await?;
+    pub(crate) async fn say(&self, revision: Option<&Era>, message: Vec<u8>) -> Result<(), Fault> {
+        let answer = self.send(HttpMethod::Post, self.headers(revision), message).await?;
         match answer.status {
             200..=299 => Ok(()),
             _ => Err(self.refused(answer).await),
@@ -100,18 +101,18 @@ impl Web {
     }
 
     /// Hears what the server says by itself, if it has a stream for that.
-    pub(crate) fn listen(self: &Arc<Self>, era: &Era) {
-        let (web, era) = (Arc::downgrade(self), era.clone());
-        self.beside(async move { stream::listen(&web, &era).await });
+    pub(crate) fn listen(self: &Arc<Self>, revision: &Era) {
+        let (web, revision) = (Arc::downgrade(self), revision.clone());
+        self.beside(async move { stream::listen(&web, &revision).await });
     }
 
     /// Parts from it.
-    pub(crate) async fn end(&self, era: Option<&Era>) {
+    pub(crate) async fn end(&self, revision: Option<&Era>) {
         let mut asides = std::mem::take(&mut *lock(&self.asides));
         asides.shutdown().await;
         let session = lock(&self.session).is_some();
         if session {
-            let farewell = self.send(HttpMethod::Delete, self.headers(era), Vec::new());
+            let farewell = self.send(HttpMethod::Delete, self.headers(revision), Vec::new());
             // timer: a server that does not answer forgets us by itself some day.
             let _ = tokio::time::timeout(PARTING, farewell).await;
         }
@@ -128,14 +129,16 @@ impl Web {
         sent.map_err(|error| Fault::Unreachable(format!("{} cannot be reached: {error}", self.place())))
     }
 
-    fn headers(&self, era: Option<&Era>) -> Vec<(String, String)> {
+    fn headers(&self, revision: Option<&Era>) -> Vec<(String, String)> {
         let mut headers = vec![
             ("Content-Type".to_owned(), "application/json".to_owned()),
             ("Accept".to_owned(), "application/json, text/event-stream".to_owned()),
         ];
         let session = lock(&self.session).clone();
         headers.extend(session.map(|session| ("Mcp-Session-Id".to_owned(), session)));
-        headers.extend(era.map(|era| ("MCP-Protocol-Version".to_owned(), era.version().to_owned())));
+        headers.extend(
+            revision.map(|revision| ("MCP-Protocol-Version".to_owned(), revision.version().to_owned())),
+        );
         let bearer = self.address.bearer.as_ref();
         let shown =
             |bearer: &Bearer| ("Authorization".to_owned(), format!("Bearer {}", bearer.token.reveal()));
@@ -149,7 +152,7 @@ impl Web {
     async fn answer_to(
         self: &Arc<Self>,
         id: u64,
-        era: Option<&Era>,
+        revision: Option<&Era>,
         mut answer: HttpAnswer,
     ) -> Result<Value, Fault> {
         if !(200..=299).contains(&answer.status) {
@@ -157,7 +160,7 @@ impl Web {
         }
         let kind = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
         if kind.starts_with("text/event-stream") {
-            return Follow { web: self, era }.until_answered(id, answer.body).await;
+            return Follow { web: self, revision }.until_answered(id, answer.body).await;
         }
         let body = collect(answer.body.as_mut(), MESSAGE_LIMIT).await.map_err(Fault::Ended)?;
         if body.trim_ascii().is_empty() {
@@ -169,7 +172,7 @@ impl Web {
         }
         let messages = message::read(&body)
             .map_err(|problem| Fault::Senseless(format!("{}: {problem}", quote(&body))))?;
-        let ours = messages.into_iter().find_map(|message| self.sort(id, era, message));
+        let ours = messages.into_iter().find_map(|message| self.sort(id, revision, message));
         ours.unwrap_or_else(|| Err(Fault::Senseless("it answers another request".to_owned())))
     }
 
@@ -177,36 +180,36 @@ impl Web {
     fn sort(
         self: &Arc<Self>,
         expected: u64,
-        era: Option<&Era>,
+        revision: Option<&Era>,
         message: Message,
     ) -> Option<Result<Value, Fault>> {
         match message {
             Message::Answer { id, answer } if id == expected => return Some(answer.map_err(Fault::Refused)),
             // Within the exchange of one request there is only one thing to complain about.
             Message::Complaint(refusal) => return Some(Err(Fault::Refused(refusal))),
-            other => self.overhear(era, other),
+            other => self.overhear(revision, other),
         }
         None
     }
 
     /// Deals with what is no answer.
-    fn overhear(self: &Arc<Self>, era: Option<&Era>, message: Message) {
+    fn overhear(self: &Arc<Self>, revision: Option<&Era>, message: Message) {
         match message {
             Message::Answer { .. } => {
-                self.attendant.notes.add("it answered something that nobody waits for (any more)");
+                self.handler.notes.add("it answered something that nobody waits for (any more)");
             }
             Message::Complaint(RpcError { message, .. }) => {
-                self.attendant.notes.add(&format!("it complained: {message}"));
+                self.handler.notes.add(&format!("it complained: {message}"));
             }
-            Message::Notification { method, .. } => self.attendant.hear(&method),
+            Message::Notification { method, .. } => self.handler.hear(&method),
             Message::Request { id, method, params } => {
-                let (web, era) = (Arc::downgrade(self), era.cloned());
-                let attendant = Arc::clone(&self.attendant);
+                let (web, revision) = (Arc::downgrade(self), revision.cloned());
+                let handler = Arc::clone(&self.handler);
                 self.beside(async move {
-                    let answer = attendant.answer(&method, &params).await;
+                    let answer = handler.answer(&method, &params).await;
                     let Some(web) = web.upgrade() else { return };
                     // One that does not take its answer goes without.
-                    let _ = web.say(era.as_ref(), message::answer(&id, answer)).await;
+                    let _ = web.say(revision.as_ref(), message::answer(&id, answer)).await;
                 });
             }
         }
@@ -219,7 +222,7 @@ impl Web {
         if asides.len() < ASIDES {
             asides.spawn(aside);
         } else {
-            self.attendant.notes.add("it asked too many things at a time");
+            self.handler.notes.add("it asked too many things at a time");
         }
     }
 
@@ -247,7 +250,7 @@ impl Web {
     }
 
     fn not_let_in(&self, status: u16) -> String {
-        let (place, server) = (self.place(), &self.attendant.server);
+        let (place, server) = (self.place(), &self.handler.server);
         match &self.address.bearer {
             Some(bearer) => format!(
                 "{place} did not let us in (status {status}): it refused the token in the variable `{}`, which \
@@ -272,20 +275,23 @@ impl Web {
 struct OpenCall<'a> {
     web: &'a Arc<Web>,
     id: u64,
-    era: Option<&'a Era>,
+    revision: Option<&'a Era>,
     open: bool,
 }
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         // Without a session, the end of the exchange says it all.
-        let Some(era) = self.era.filter(|era| self.open && !era.is_stateless()) else { return };
-        let (web, era, said) = (Arc::downgrade(self.web), era.clone(), message::cancellation(self.id));
+        let Some(revision) = self.revision.filter(|revision| self.open && !revision.is_stateless()) else {
+            return;
+        };
+        let (web, revision, said) =
+            (Arc::downgrade(self.web), revision.clone(), message::cancellation(self.id));
         // Nobody can be told outside of a runtime, and nobody is there to be told.
         if tokio::runtime::Handle::try_current().is_ok() {
             self.web.beside(async move {
                 if let Some(web) = web.upgrade() {
-                    let _ = web.say(Some(&era), said).await;
+                    let _ = web.say(Some(&revision), said).await;
                 }
             });
         }

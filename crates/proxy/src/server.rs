@@ -27,7 +27,7 @@ const SCARCITY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The only way out for whoever can reach its listener.
 pub struct Proxy {
-    house: ProxyShared,
+    shared: ProxyShared,
 }
 
 /// What all connections share.
@@ -43,13 +43,13 @@ impl Proxy {
     /// A proxy that reaches what is listed, and tells the sink about everything it was asked.
     pub fn new(allow: AllowList, options: Options, resolver: impl Resolver, sink: impl Sink) -> Self {
         let (resolver, sink) = (Box::new(resolver), Box::new(sink));
-        Self { house: ProxyShared { allow, options, resolver, connector: Box::new(SystemConnector), sink } }
+        Self { shared: ProxyShared { allow, options, resolver, connector: Box::new(SystemConnector), sink } }
     }
 
     /// Connects in another way than the system's.
     #[must_use]
     pub fn with_connector(mut self, connector: impl Connector) -> Self {
-        self.house.connector = Box::new(connector);
+        self.shared.connector = Box::new(connector);
         self
     }
 
@@ -57,19 +57,19 @@ impl Proxy {
     /// stays there, and what is connected to from here is in this one. All connections have ended, and been told of, when this returns;
     /// when it is dropped, they end too.
     pub async fn serve(self, listener: TcpListener, until: impl Future<Output = ()>) {
-        let house = Arc::new(self.house);
+        let shared = Arc::new(self.shared);
         let mut until = pin!(until);
         let mut connections = JoinSet::new();
         let mut numbers = (1..).map(ConnectionId);
         loop {
-            let has_room = connections.len() < house.options.connections;
+            let has_room = connections.len() < shared.options.connections;
             tokio::select! {
                 biased;
                 () = &mut until => break,
                 Some(_) = connections.join_next() => {}
                 client = accept(&listener), if has_room => {
                     let Some(id) = numbers.next() else { break };
-                    connections.spawn(ClientConnection::new(Arc::clone(&house), client, id).serve());
+                    connections.spawn(ClientConnection::new(Arc::clone(&shared), client, id).serve());
                 }
             }
         }

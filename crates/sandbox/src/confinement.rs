@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Confinement {
     pub(crate) rulings: Vec<Ruling>,
-    pub(crate) unborn: Vec<MustNotExist>,
+    pub(crate) must_not_exist: Vec<MustNotExist>,
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) repositories: Vec<Repository>,
     pub(crate) named_files: Vec<NamedFile>,
@@ -72,7 +72,7 @@ impl Confinement {
         let Circumstances { own_network, shares_sockets, authority, runtime_began, remedies } = circumstances;
         Self {
             rulings: plan.rulings.clone(),
-            unborn: plan.unborn.clone(),
+            must_not_exist: plan.must_not_exist.clone(),
             sockets: plan.sockets.clone(),
             repositories: plan.repositories.clone(),
             named_files: plan.named_files.clone(),
@@ -92,7 +92,7 @@ impl Confinement {
     /// Whether files are changed, and names made, moved and removed, by the supervisor: wherever something can be written there
     /// are names that must not come into being, and places that what is around them must not be moved away with.
     pub(crate) fn keeps_names(&self) -> bool {
-        !self.unborn.is_empty() || self.rulings.iter().any(|ruling| ruling.access == Access::Write)
+        !self.must_not_exist.is_empty() || self.rulings.iter().any(|ruling| ruling.access == Access::Write)
     }
 
     /// The filter of system calls that the command needs.
@@ -122,10 +122,10 @@ impl Confinement {
             out.block(ruling.origin.as_bytes());
             out.flag(ruling.pinned);
         });
-        out.list(&self.unborn, |out, unborn| {
-            out.path(&unborn.path);
-            out.path(&unborn.directory);
-            out.block(unborn.origin.as_bytes());
+        out.list(&self.must_not_exist, |out, must_not_exist| {
+            out.path(&must_not_exist.path);
+            out.path(&must_not_exist.directory);
+            out.block(must_not_exist.origin.as_bytes());
         });
         out.list(&self.sockets, |out, path| out.path(path));
         out.list(&self.repositories, |out, repository| {
@@ -160,7 +160,7 @@ impl Confinement {
                     pinned: from.flag()?,
                 })
             })?,
-            unborn: from.list(|from| {
+            must_not_exist: from.list(|from| {
                 Some(MustNotExist { path: from.path()?, directory: from.path()?, origin: from.text()? })
             })?,
             sockets: from.list(Reader::path)?,
@@ -195,7 +195,7 @@ pub(crate) mod tests {
     pub(crate) fn sample() -> Confinement {
         Confinement {
             rulings: vec![Ruling { pinned: true, ..Ruling::new("/w", Access::Write, "the workspace") }],
-            unborn: vec![MustNotExist {
+            must_not_exist: vec![MustNotExist {
                 path: "/w/.git".into(),
                 directory: "/w".into(),
                 origin: "protected".into(),

@@ -61,7 +61,7 @@ impl Summary<'_> {
             around.is_some_and(|ruling| ruling.access == Access::Write)
         };
         let kept = self.0.rulings.iter().filter(|ruling| ruling.access == Access::Read).map(|it| &it.path);
-        let kept = kept.chain(self.0.unborn.iter().map(|unborn| &unborn.path));
+        let kept = kept.chain(self.0.must_not_exist.iter().map(|must_not_exist| &must_not_exist.path));
         kept.filter(|path| is_inside(path)).map(|path| path.display().to_string()).collect()
     }
 }
@@ -111,8 +111,11 @@ impl fmt::Display for Explanation<'_> {
             let kept = if ruling.pinned { "not to be moved or replaced; " } else { "" };
             line(ruling.access.words(), &format!("{path}  [{kept}{origin}; {}]", by(plan, ruling)))?;
         }
-        for unborn in &plan.unborn {
-            line("unchanged", &format!("{}  [{}; supervisor]", unborn.path.display(), unborn.origin))?;
+        for must_not_exist in &plan.must_not_exist {
+            line(
+                "unchanged",
+                &format!("{}  [{}; supervisor]", must_not_exist.path.display(), must_not_exist.origin),
+            )?;
         }
         for configuration in plan.judged_configurations() {
             let by = "content is checked: everyday settings can be changed, others cannot; supervisor";

@@ -429,7 +429,8 @@ fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     }
     let is_usable = |directory: &Path| {
         let own = directory.join(tmux_directory(rustix::process::getuid()));
-        let is_kept = confinement.unborn.iter().any(|unborn| own.starts_with(&unborn.path));
+        let is_kept =
+            confinement.must_not_exist.iter().any(|must_not_exist| own.starts_with(&must_not_exist.path));
         !own.is_absolute()
             || !is_kept
                 && ruling_at(&confinement.rulings, &own).is_some_and(|ruling| ruling.access == Access::Write)

@@ -107,7 +107,7 @@ impl Machine {
     pub(crate) fn differences(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();
         let Err(why) = &self.namespaces else {
-            if !self.supervisor && !plan.unborn.is_empty() {
+            if !self.supervisor && !plan.must_not_exist.is_empty() {
                 said.push(
                     "this kernel has no seccomp user notification: commands can create protected names that do not exist yet, and \
                      denials are not reported"

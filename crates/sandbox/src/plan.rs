@@ -86,7 +86,7 @@ pub struct Plan {
     /// What holds where, from the root of the tree down.
     pub rulings: Vec<Ruling>,
     /// What must neither come into being nor go away.
-    pub unborn: Vec<MustNotExist>,
+    pub must_not_exist: Vec<MustNotExist>,
     /// Sockets of others, which are hidden.
     pub sockets: Vec<PathBuf>,
     /// The only places that may be read, where the tree cannot be changed to hide the others.
@@ -172,28 +172,29 @@ pub fn plan(
     machine.check(confined, &surroundings.remedies)?;
     let mut rulings = Rulings::default();
     rulings.push(Ruling::new("/", Access::Read, format!("{}: {NOT_WRITABLE}", confined.base.name())));
-    let mut unborn = add_writable_places(confined, surroundings, files, &mut rulings);
+    let mut must_not_exist = add_writable_places(confined, surroundings, files, &mut rulings);
     let mut remarks = add_barred(surroundings, &mut rulings);
     let ruled = expand::add_rules(confined, surroundings, files, &mut rulings)?;
-    unborn.extend(ruled.unborn);
+    must_not_exist.extend(ruled.must_not_exist);
     remarks.extend(ruled.remarks);
     let judgement =
         if machine.supervisor { ConfigurationJudge::Supervisor } else { ConfigurationJudge::Missing };
     let protected = protect::add_protected(surroundings, judgement, files, &mut rulings);
-    unborn.extend(protected.unborn);
-    unborn.extend(add_kept(surroundings, files, &mut rulings));
-    unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
-    unborn.extend(rendezvous::add(surroundings, files, &mut rulings));
+    must_not_exist.extend(protected.must_not_exist);
+    must_not_exist.extend(add_kept(surroundings, files, &mut rulings));
+    must_not_exist.extend(protect::add_own_files(surroundings, files, &mut rulings));
+    must_not_exist.extend(rendezvous::add(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
-    unborn.extend(add_secrets(surroundings, &layers, files, &mut rulings));
+    must_not_exist.extend(add_secrets(surroundings, &layers, files, &mut rulings));
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
-    unborn.extend(ways.iter().flat_map(|way| way.kept("a socket of others")));
+    must_not_exist.extend(ways.iter().flat_map(|way| way.kept("a socket of others")));
     let sockets = ways.into_iter().map(|way| way.end).collect();
     // Elsewhere nothing comes or goes anyway.
     let mut said = HashSet::new();
-    unborn.retain(|unborn| {
-        rulings.access_at(&unborn.directory) == Some(Access::Write) && said.insert(unborn.path.clone())
+    must_not_exist.retain(|must_not_exist| {
+        rulings.access_at(&must_not_exist.directory) == Some(Access::Write)
+            && said.insert(must_not_exist.path.clone())
     });
     let rulings = rulings.in_order();
     refuse_unsuitable(&rulings)?;
@@ -209,7 +210,7 @@ pub fn plan(
         remarks,
         sockets,
         rulings,
-        unborn,
+        must_not_exist,
         readable,
         network: confined.network.clone(),
         layers,
@@ -223,24 +224,24 @@ pub fn plan(
 pub fn plan_for(
     confined: &Confined,
     surroundings: &PolicyContext,
-    grounds: &NamespacePool,
+    pool: &NamespacePool,
 ) -> Result<Plan, PlanError> {
-    let files = Disk::with_memory(grounds.take_memory());
+    let files = Disk::with_memory(pool.take_memory());
     let mut surroundings = PolicyContext {
-        own_files: grounds.own_files().clone(),
-        runtime_began: Some(grounds.began()),
-        remedies: grounds.remedies().clone(),
+        own_files: pool.own_files().clone(),
+        runtime_began: Some(pool.began()),
+        remedies: pool.remedies().clone(),
         ..surroundings.clone()
     };
-    let first = plan(confined, &surroundings, grounds.machine(), &files)?;
+    let first = plan(confined, &surroundings, pool.machine(), &files)?;
     let can_be_opened =
         |directory: &PathBuf| first.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
     surroundings.barred = files.barred().into_iter().filter(can_be_opened).collect();
-    grounds.keep_memory(files.into_memory());
+    pool.keep_memory(files.into_memory());
     if surroundings.barred.is_empty() {
         return Ok(first);
     }
-    plan(confined, &surroundings, grounds.machine(), &Disk::default())
+    plan(confined, &surroundings, pool.machine(), &Disk::default())
 }
 
 impl Ruling {
@@ -311,18 +312,18 @@ fn add_writable_places(
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Vec<MustNotExist> {
-    let mut unborn = Vec::new();
+    let mut must_not_exist = Vec::new();
     if confined.base == Base::ReadOnly {
-        return unborn;
+        return must_not_exist;
     }
     let mut add = |path: &Path, origin: &str| {
         let way = FollowedPath::of(path, files);
         // A temporary directory that is not there needs no rule yet, and must not come as a link to somewhere else; a workspace
         // that is not there cannot be entered.
         match way.missing() {
-            Some(missing) => unborn.extend(protect::not_yet(&missing, &way.end)),
+            Some(missing) => must_not_exist.extend(protect::not_yet(&missing, &way.end)),
             None => {
-                unborn.extend(way.kept(origin));
+                must_not_exist.extend(way.kept(origin));
                 rulings.push(Ruling::new(way.end, Access::Write, origin));
             }
         }
@@ -338,7 +339,7 @@ fn add_writable_places(
     for directory in repository::outside_of(&workspace, files) {
         add(&directory, "workspace-write: the repository of the workspace");
     }
-    unborn
+    must_not_exist
 }
 
 /// A directory of the user's that is shut (`chmod 000`) may hold what is protected or denied, and a command could open it again.
@@ -370,13 +371,13 @@ fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
 
 /// What the runtime keeps is nobody's to change, also where it lies in a writable place. Where nothing may be read, that stays.
 fn add_kept(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
-    let mut unborn = Vec::new();
+    let mut must_not_exist = Vec::new();
     let mut add = |path: &Path, access: Access, origin: &str| {
         let way = FollowedPath::of(path, files);
         if !way.leads_somewhere() {
             return;
         }
-        unborn.extend(way.kept(origin));
+        must_not_exist.extend(way.kept(origin));
         if rulings.access_at(&way.end) != Some(Access::Deny) {
             rulings.push(Ruling::new(way.end, access, origin));
         }
@@ -387,7 +388,7 @@ fn add_kept(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulin
     for door in &surroundings.doors {
         add(door, Access::Deny, DOOR);
     }
-    unborn
+    must_not_exist
 }
 
 /// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment, because its
@@ -399,16 +400,16 @@ fn add_secrets(
     rulings: &mut Rulings,
 ) -> Vec<MustNotExist> {
     const ORIGIN: &str = "windlass reads a secret from it";
-    let mut unborn = Vec::new();
+    let mut must_not_exist = Vec::new();
     for secret in &surroundings.own_files.secrets {
         let way = FollowedPath::of(secret, files);
-        unborn.extend(way.kept(ORIGIN));
+        must_not_exist.extend(way.kept(ORIGIN));
         let is_visible = !layers.contains(&Layer::Namespaces) || !is_out_of_sight(&way.end, rulings);
         if way.leads_somewhere() && is_visible {
             rulings.push(Ruling::new(way.end, Access::Deny, ORIGIN));
         }
     }
-    unborn
+    must_not_exist
 }
 
 /// Whether a path lies where a command with namespaces has something of its own, and no rule brings the machine's back: systemd and

@@ -71,7 +71,7 @@ pub struct NamedFile {
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
     /// What must neither come nor go.
-    pub(crate) unborn: Vec<MustNotExist>,
+    pub(crate) must_not_exist: Vec<MustNotExist>,
     pub(crate) repositories: Vec<Repository>,
     pub(crate) named_files: Vec<NamedFile>,
     /// What is protected by more than it needs, in sentences.
@@ -159,18 +159,18 @@ pub(crate) fn add_own_files(
         |way: &FollowedPath| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
     let program = program.iter().map(|path| FollowedPath::of(path, files)).filter(is_elsewhere);
     ways.extend(program.map(|way| (way, PROGRAM)));
-    let mut unborn = Vec::new();
+    let mut must_not_exist = Vec::new();
     for (way, origin) in ways {
         let is_named = rulings.about(&way.end).is_some_and(|ruling| ruling.access == Access::Write);
         if way.leads_somewhere() && is_named {
             continue;
         }
-        unborn.extend(way.kept(origin));
+        must_not_exist.extend(way.kept(origin));
         if way.leads_somewhere() && rulings.access_at(&way.end) == Some(Access::Write) {
             rulings.push(Ruling::new(way.end, Access::Read, origin));
         }
     }
-    unborn
+    must_not_exist
 }
 
 /// Names in a home directory that is not writable as a whole, inside of a part that is: `.cargo/bin` where a rule names `~/.cargo`.
@@ -233,11 +233,11 @@ pub(crate) fn obeyed(name: &str) -> String {
 /// A directory that may be made, and will be writable then: what is protected in it must not come with it.
 pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<MustNotExist> {
     let names = SETTINGS.into_iter().chain([REPOSITORY]);
-    let unborn = |name: &str| {
+    let must_not_exist = |name: &str| {
         let path = directory.join(name);
         MustNotExist { origin: origin(&path), path, directory: above.to_owned() }
     };
-    names.map(unborn).collect()
+    names.map(must_not_exist).collect()
 }
 
 /// The search for repositories was given up.
@@ -272,7 +272,7 @@ impl Protection<'_> {
 
     /// Where a way leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
     fn keep_to(&mut self, way: FollowedPath, origin: &str) -> Option<PathBuf> {
-        self.found.unborn.extend(way.kept(origin));
+        self.found.must_not_exist.extend(way.kept(origin));
         way.leads_somewhere().then_some(way.end)
     }
 
@@ -351,13 +351,13 @@ impl Protection<'_> {
             if let Some(missing) = way.missing() {
                 // Git makes it when it needs it. Somebody else's must not take its place.
                 let directory = way.end.clone();
-                self.found.unborn.push(MustNotExist { path: missing.join(HEAD), directory, origin });
+                self.found.must_not_exist.push(MustNotExist { path: missing.join(HEAD), directory, origin });
             } else if let Some(inner) = self.keep_to(way, &origin) {
                 self.pin(&inner);
-                let (rulings, unborn) = (self.rulings.len(), self.found.unborn.len());
+                let (rulings, must_not_exist) = (self.rulings.len(), self.found.must_not_exist.len());
                 if self.inner(&inner, 0).is_err() {
                     self.rulings.truncate(rulings);
-                    self.found.unborn.truncate(unborn);
+                    self.found.must_not_exist.truncate(must_not_exist);
                     self.too_many(&inner);
                 }
             }

@@ -98,50 +98,50 @@ impl From<Failure> for StartFailure {
 
 /// Starts a command under a plan.
 pub fn launch(
-    grounds: &NamespacePool,
+    pool: &NamespacePool,
     plan: &Plan,
     mut command: Command<'_>,
 ) -> Result<ConfinedProcess, StartFailure> {
-    if let Some(state) = &grounds.own_files().state_inside {
+    if let Some(state) = &pool.own_files().state_inside {
         state.set(&mut command.environment, plan);
     }
-    grounds.collect();
-    let ground = grounds.ground_for(plan)?;
+    pool.collect();
+    let ground = pool.ground_for(plan)?;
     let kind = match command.stdio {
         Stdio::Terminal { .. } => StreamKind::Terminal,
         Stdio::Pipes { .. } => StreamKind::Pipes,
     };
-    let preparation = grounds.preparation(plan, ground.as_deref(), kind);
+    let preparation = pool.preparation(plan, ground.as_deref(), kind);
     let mut passed = streams(command.stdio).to_vec();
     passed.extend(command.groups);
     passed.extend(command.inherited);
     let mut order = Box::new(order(command));
-    if let Some(talk) = grounds.prepared_helper(&preparation) {
+    if let Some(talk) = pool.prepared_helper(&preparation) {
         let task = HelperRequest::Start(order);
-        if let Some(started) = start_prepared(grounds, talk, &task, &passed) {
+        if let Some(started) = start_prepared(pool, talk, &task, &passed) {
             return started;
         }
         let HelperRequest::Start(again) = task else { return Err(StartFailure::Silent) };
         order = again;
     }
-    passed.extend(grounds.shared_sockets(&preparation.confinement));
+    passed.extend(pool.shared_sockets(&preparation.confinement));
     let task = HelperRequest::Confine { confinement: Box::new(preparation.confinement), order };
     // One that stands ready is in its namespaces already. One that has just died, or is out of date, is replaced.
-    if let Some(talk) = grounds.standing_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok()) {
-        match hear_of_start(grounds, talk) {
+    if let Some(talk) = pool.standing_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok()) {
+        match hear_of_start(pool, talk) {
             Err(StartFailure::Confining(failure)) if failure.stage == ConfineStep::Prepared => {}
             started => return started,
         }
     }
     passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
-    let talk = grounds.new_helper()?;
+    let talk = pool.new_helper()?;
     talk.order(&task, &passed)?;
-    hear_of_start(grounds, talk)
+    hear_of_start(pool, talk)
 }
 
 /// `None`: what was prepared cannot be used, and nothing of the command was started.
 fn start_prepared(
-    grounds: &NamespacePool,
+    pool: &NamespacePool,
     talk: HelperConnection,
     task: &HelperRequest,
     passed: &[BorrowedFd<'_>],
@@ -155,13 +155,13 @@ fn start_prepared(
         mark.put_on(talk.helper.pid()).and_then(|()| mark.put_on(Pid::new(watcher))).ok()?;
     }
     talk.order(task, passed).ok()?;
-    match hear_of_start(grounds, talk) {
+    match hear_of_start(pool, talk) {
         Err(StartFailure::Confining(failure)) if failure.stage == ConfineStep::Prepared => None,
         started => Some(started),
     }
 }
 
-fn hear_of_start(grounds: &NamespacePool, talk: HelperConnection) -> Result<ConfinedProcess, StartFailure> {
+fn hear_of_start(pool: &NamespacePool, talk: HelperConnection) -> Result<ConfinedProcess, StartFailure> {
     let mut denials = Vec::new();
     loop {
         match talk.next()? {
@@ -174,7 +174,7 @@ fn hear_of_start(grounds: &NamespacePool, talk: HelperConnection) -> Result<Conf
                 let door = if door { holds.next() } else { None };
                 let (end, helper) = talk.finish();
                 let number = helper.pid();
-                grounds.collect_later(helper);
+                pool.collect_later(helper);
                 let line = Line { end, first: denials };
                 return Ok(ConfinedProcess { process, watcher, helper: number, line, door });
             }
@@ -199,7 +199,7 @@ fn order(command: Command<'_>) -> LaunchRequest {
         directory: command.directory,
         terminal: matches!(command.stdio, Stdio::Terminal { .. }),
         door: command.door,
-        mark: command.mark.and_then(|(brand, mark)| brand.halves(mark)),
+        mark: command.mark.and_then(|(runtime_tag, mark)| runtime_tag.halves(mark)),
         groups: u32::try_from(command.groups.len()).unwrap_or(u32::MAX),
         inherited: u32::try_from(command.inherited.len()).unwrap_or(u32::MAX),
         limits: command.limits,

@@ -57,13 +57,13 @@ pub struct AppServer {
 struct Shared {
     engine: Engine,
     options: AppOptions,
-    lobby: Arc<ResumableClients>,
+    resumable: Arc<ResumableClients>,
 }
 
 impl AppServer {
     /// A server over this engine.
     pub fn new(engine: Engine, options: AppOptions) -> Self {
-        Self { shared: Arc::new(Shared { engine, options, lobby: Arc::default() }) }
+        Self { shared: Arc::new(Shared { engine, options, resumable: Arc::default() }) }
     }
 
     /// Serves whoever comes until `stop` is done, or until the only client there can be has gone. The processes of every
@@ -107,7 +107,7 @@ impl AppServer {
     }
 
     fn resumable_clients(&self) -> &Arc<ResumableClients> {
-        &self.shared.lobby
+        &self.shared.resumable
     }
 
     fn options(&self) -> &AppOptions {

@@ -31,12 +31,12 @@ struct NestedFamily {
 const MOST_HELD: usize = 512;
 
 impl Descent {
-    /// Takes hold of the descendants of a member that a walk for this brand does not find.
-    pub fn follow(&mut self, member: &Process, brand: RuntimeTag) {
+    /// Takes hold of the descendants of a member that a walk for this runtime tag does not find.
+    pub fn follow(&mut self, member: &Process, runtime_tag: RuntimeTag) {
         let mut parents = vec![member.pid()];
         while let Some(parent) = parents.pop() {
             for child in children_of(parent) {
-                if self.take(child, parent, brand) {
+                if self.take(child, parent, runtime_tag) {
                     parents.push(child);
                 }
             }
@@ -44,11 +44,11 @@ impl Descent {
     }
 
     /// Those who live, with all sessions of the runtimes among them.
-    pub fn living(&mut self, brand: RuntimeTag) -> Vec<&Process> {
+    pub fn living(&mut self, runtime_tag: RuntimeTag) -> Vec<&Process> {
         let known: Vec<Pid> = self.held.keys().copied().collect();
         for pid in known {
             if let Some(process) = self.held.remove(&pid).filter(Process::is_alive) {
-                self.follow(&process, brand);
+                self.follow(&process, runtime_tag);
                 self.held.insert(pid, process);
             }
         }
@@ -63,13 +63,13 @@ impl Descent {
     }
 
     /// Whether it is one that the walk does not find.
-    fn take(&mut self, child: Pid, parent: Pid, brand: RuntimeTag) -> bool {
+    fn take(&mut self, child: Pid, parent: Pid, runtime_tag: RuntimeTag) -> bool {
         if child == Pid::of_this_process() || self.held.get(&child).is_some_and(Process::is_alive) {
             return false;
         }
         let Ok(process) = Process::open(child) else { return false };
         // Asked after it was held: a number that changed hands has another parent.
-        if brand.on(child).is_some() || parent_of(child) != Some(parent) {
+        if runtime_tag.on(child).is_some() || parent_of(child) != Some(parent) {
             return false;
         }
         // A family that this process is of itself is around the tree, not inside: a sandbox keeps its mark on every process.
@@ -91,7 +91,7 @@ impl NestedFamily {
     fn on(pid: Pid) -> Option<Self> {
         let Halves { soft, hard } = Halves::on(pid)?;
         let mark = Mark::from_bits(soft).filter(|_| soft != hard && hard != u64::MAX)?;
-        Some(Self { family: mark.brand().family(), hard })
+        Some(Self { family: mark.runtime_tag().family(), hard })
     }
 
     fn is_on(self, pid: Pid) -> bool {

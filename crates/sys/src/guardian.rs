@@ -1,7 +1,7 @@
 //! The guardian: a small process in its own session that outlives the runtime by a moment and ends what it left.
 //!
-//! It is told one number, the runtime's brand, and holds one pipe. When the runtime is gone, in whatever way, the pipe
-//! ends; then everything that bears the brand and is not detached gets TERM, a grace, and KILL until nothing is found.
+//! It is told one number, the runtime tag, and holds one pipe. When the runtime is gone, in whatever way, the pipe
+//! ends; then everything that bears the runtime tag and is not detached gets TERM, a grace, and KILL until nothing is found.
 //! It keeps no list, so there is no moment at which a process is started but not yet on it.
 
 use crate::cgroup::{self, Hierarchies};
@@ -28,7 +28,7 @@ pub struct Guardian {
     process: Process,
 }
 
-/// How to start one: a program that will call [`watch`] with the brand it finds in its arguments.
+/// How to start one: a program that will call [`watch`] with the runtime tag it finds in its arguments.
 #[derive(Debug)]
 pub struct GuardianProgram {
     /// The executable.
@@ -94,13 +94,13 @@ impl AsRawFd for Guardian {
 }
 
 /// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
-pub fn watch(brand: RuntimeTag, grace: Duration, registration: Option<&Path>) {
+pub fn watch(runtime_tag: RuntimeTag, grace: Duration, registration: Option<&Path>) {
     ignore_polite_signals();
     continue_when_the_runtime_dies();
     wait_for_the_end(rustix::stdio::stdin());
     // Each member is held, with its children: more than the soft limit on descriptors may be needed.
     limits::raise_open_files();
-    let left = KillLadder::new(brand, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
+    let left = KillLadder::new(runtime_tag, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
     if let Some(registration) = registration.filter(|_| left.is_empty()) {
         // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove one that stays.
         let _ = std::fs::remove_file(registration);

@@ -16,7 +16,7 @@ use crate::tree;
 /// The processes to end.
 #[derive(Debug)]
 pub struct KillLadder<W> {
-    brand: RuntimeTag,
+    runtime_tag: RuntimeTag,
     wanted: W,
     /// Interactive shells ignore TERM, and end when their terminal hangs up.
     pub hang_up: bool,
@@ -42,15 +42,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const MOST_LOOKS: usize = 8;
 
 impl<W: Fn(Mark) -> bool> KillLadder<W> {
-    /// For the processes of a brand whose mark is wanted.
-    pub fn new(brand: RuntimeTag, wanted: W) -> Self {
+    /// For the processes of a runtime tag whose mark is wanted.
+    pub fn new(runtime_tag: RuntimeTag, wanted: W) -> Self {
         let (held, descent, seen) = (BTreeMap::new(), Descent::default(), BTreeSet::new());
-        Self { brand, wanted, hang_up: false, held, descent, seen }
+        Self { runtime_tag, wanted, hang_up: false, held, descent, seen }
     }
 
     /// Adds a process that is known to belong to them, with all that it started.
     pub fn add(&mut self, process: Process) {
-        self.descent.follow(&process, self.brand);
+        self.descent.follow(&process, self.runtime_tag);
         self.held.insert(process.pid(), process);
     }
 
@@ -91,9 +91,9 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
     /// Whether none is left. A walk proves it unless one goes from number to number and its dead are collected at once.
     fn is_clear(&mut self) -> bool {
         self.held.is_empty()
-            && self.descent.living(self.brand).is_empty()
+            && self.descent.living(self.runtime_tag).is_empty()
             && !self.kill_newest()
-            && tree::is_empty(self.brand, &self.wanted)
+            && tree::is_empty(self.runtime_tag, &self.wanted)
     }
 
     /// Stops all members, over and over until a look finds no new one: a tree that forks as fast as it is killed does not fork
@@ -131,18 +131,18 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
 
     /// Looks for members, and hands each new one on.
     fn find(&mut self, each: impl Fn(&Process)) {
-        for found in tree::living(self.brand, &self.wanted) {
+        for found in tree::living(self.runtime_tag, &self.wanted) {
             let Ok(process) = found else {
                 // Out of descriptors: those with a mark are found again without being held.
-                self.held.retain(|pid, _| self.brand.on(*pid).is_none());
+                self.held.retain(|pid, _| self.runtime_tag.on(*pid).is_none());
                 continue;
             };
-            self.descent.follow(&process, self.brand);
+            self.descent.follow(&process, self.runtime_tag);
             each(&process);
             self.seen.insert(process.pid());
             self.held.insert(process.pid(), process);
         }
-        for process in self.descent.living(self.brand) {
+        for process in self.descent.living(self.runtime_tag) {
             if self.held.contains_key(&process.pid()) {
                 continue;
             }
@@ -179,7 +179,7 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
 
     /// Whether a member of this number lived, and was not known.
     fn kill_if_wanted(&mut self, pid: Pid) -> bool {
-        let bears = || self.brand.on(pid).is_some_and(&self.wanted);
+        let bears = || self.runtime_tag.on(pid).is_some_and(&self.wanted);
         if pid == Pid::of_this_process() || !bears() {
             return false;
         }

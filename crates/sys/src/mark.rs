@@ -191,7 +191,7 @@ impl Mark {
     }
 
     /// The marks of the runtime that gave this one.
-    pub fn brand(self) -> RuntimeTag {
+    pub fn runtime_tag(self) -> RuntimeTag {
         RuntimeTag::of_family(u32::try_from(self.0 >> FAMILY_SHIFT).unwrap_or(u32::MAX))
     }
 
@@ -250,11 +250,11 @@ mod tests {
 
     #[test]
     fn a_mark_carries_its_sequence_and_fate() {
-        let brand = RuntimeTag::of_family(77);
+        let runtime_tag = RuntimeTag::of_family(77);
         for (sequence, fate) in
             [(0, Fate::WithRuntime), (1, Fate::Detached), (0x7fff_ffff, Fate::WithRuntime)]
         {
-            let mark = brand.mark(sequence, fate);
+            let mark = runtime_tag.mark(sequence, fate);
             assert_eq!((mark.sequence(), mark.fate()), (sequence, fate));
         }
     }
@@ -262,10 +262,10 @@ mod tests {
     #[test]
     fn families_stay_below_the_hard_limit_so_that_they_can_be_set() {
         for _ in 0..1000 {
-            let brand = RuntimeTag::generate();
-            assert!(brand.family() > 0);
-            if let MarkSupport::SoftOnly { hard } = brand.place {
-                assert!(brand.mark(u32::MAX, Fate::Detached).0 <= hard);
+            let runtime_tag = RuntimeTag::generate();
+            assert!(runtime_tag.family() > 0);
+            if let MarkSupport::SoftOnly { hard } = runtime_tag.place {
+                assert!(runtime_tag.mark(u32::MAX, Fate::Detached).0 <= hard);
             }
         }
     }

@@ -145,7 +145,7 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
         table: low.table,
         beyond: low.numbers.iter().max().map_or(0, |highest| highest + 1),
         kinship: launch.kinship,
-        mark: launch.mark.and_then(|(brand, mark)| brand.halves(mark)),
+        mark: launch.mark.and_then(|(runtime_tag, mark)| runtime_tag.halves(mark)),
         open_files: launch.open_files,
         limits: launch.limits.bounds(),
         groups: (launch.groups.as_ptr(), launch.groups.len()),

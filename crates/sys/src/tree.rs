@@ -197,7 +197,7 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
 
 /// The families among these of which processes live that should have ended with their runtime.
 pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
-    living_marks(families).into_iter().map(|mark| mark.brand().family()).collect()
+    living_marks(families).into_iter().map(|mark| mark.runtime_tag().family()).collect()
 }
 
 /// The marks of these families that living processes bear and that should have ended with their runtime, by one walk over the
@@ -210,7 +210,7 @@ pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
     // The next windlass that starts looks again at processes that cannot be inspected now.
     for pid in everyone().into_iter().flatten().flatten() {
         let ends_with_runtime = |mark: &Mark| mark.fate() == Fate::WithRuntime;
-        let is_wanted = |mark: &Mark| families.contains(&mark.brand().family());
+        let is_wanted = |mark: &Mark| families.contains(&mark.runtime_tag().family());
         let found = marks_on(pid).filter(ends_with_runtime).filter(is_wanted);
         let found: Vec<Mark> = found.filter(|mark| !living.contains(mark)).collect();
         if !found.is_empty() && is_alive(pid) {

@@ -93,10 +93,10 @@ fn is_nameless_memory(link: &[u8]) -> bool {
 }
 
 /// The processes of every session of a runtime, by their marks.
-pub fn members(brand: RuntimeTag) -> HashMap<Mark, Vec<Pid>> {
+pub fn members(runtime_tag: RuntimeTag) -> HashMap<Mark, Vec<Pid>> {
     let mut members: HashMap<_, Vec<_>> = HashMap::new();
     for pid in everyone().into_iter().flatten().flatten() {
-        if let Some(mark) = brand.on(pid) {
+        if let Some(mark) = runtime_tag.on(pid) {
             members.entry(mark).or_default().push(pid);
         }
     }

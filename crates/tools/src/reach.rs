@@ -83,7 +83,7 @@ impl Places {
             pinned: ruling.pinned,
         });
         // Tools that work outside of the sandbox have no supervisor that judges what they write.
-        let fixed = plan.unborn.iter().map(|unborn| unborn.path.clone()).chain(plan.judged_paths());
+        let fixed = plan.must_not_exist.iter().map(|unborn| unborn.path.clone()).chain(plan.judged_paths());
         Self { rulings: rulings.collect(), fixed: fixed.collect() }
     }
 
@@ -209,7 +209,7 @@ mod tests {
             policy: "test",
             authority: Authority::of(&Confined::new(Base::ReadOnly), &PolicyContext::default()),
             rulings: vec![ruling],
-            unborn: vec![unborn(&there), unborn(&missing)],
+            must_not_exist: vec![unborn(&there), unborn(&missing)],
             sockets: Vec::new(),
             readable: None,
             network: Network::Off,
@@ -232,7 +232,7 @@ mod tests {
             policy: "test",
             authority: Authority::of(&Confined::new(Base::ReadOnly), &PolicyContext::default()),
             rulings: vec![ruling],
-            unborn: Vec::new(),
+            must_not_exist: Vec::new(),
             sockets: Vec::new(),
             readable: None,
             network: Network::Off,

@@ -23,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 pub(super) fn tools(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let shared = Arc::new(Shared {
         me: around.me.clone(),
-        crew: Arc::clone(&around.crew),
+        deps: Arc::clone(&around.deps),
         team: around.team.clone(),
         report: around.report.clone(),
         heard: Arc::clone(&around.heard),
@@ -44,7 +44,7 @@ enum Verb {
 
 struct Shared {
     me: ThreadId,
-    crew: Arc<AgentDeps>,
+    deps: Arc<AgentDeps>,
     team: Team,
     report: Reporter,
     heard: Arc<Mutex<Vec<HistoryEntry>>>,
@@ -388,15 +388,15 @@ impl Shared {
     }
 
     fn spawn_description(&self) -> String {
-        let manners = &self.crew.manners;
+        let config = &self.deps.config;
         let mut text = format!(
             "Starts a sub-agent on a task of its own, beside you, in the same workspace and with the same tools. It knows \
              nothing of this conversation unless fork_context is true, so say all it needs: {{\"message\":\"In /repo, find \
              every caller of parse(). Report file:line for each. Change nothing.\"}}. Answers at once with its agent_id; \
              you are told when it has finished. At most {} may be open.",
-            manners.team.most_open
+            config.team.most_open
         );
-        for role in &manners.roles {
+        for role in &config.roles {
             text += &format!(" agent_type {}: {}.", role.name, role.description.trim_end_matches('.'));
         }
         text

@@ -15,17 +15,17 @@ use crate::tool::{Output, Tool, ToolFuture, arguments, shortened};
 
 /// The tools; the one for pictures only for models that see.
 pub(super) fn tools(around: &ToolContext, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {
-    let manners = &around.crew.manners;
+    let config = &around.deps.config;
     let made = |looking: &'static Looking| {
         Arc::new(Looker {
             looking,
-            directory: manners.directory.clone(),
-            excludes: manners.excludes.clone(),
+            directory: config.directory.clone(),
+            excludes: config.excludes.clone(),
             toolbox: around.toolbox.clone(),
             grants: Arc::clone(grants),
         }) as Arc<dyn Tool>
     };
-    TOOLS.iter().filter(|tool| manners.sees || tool.name != "view_image").map(made).collect()
+    TOOLS.iter().filter(|tool| config.sees || tool.name != "view_image").map(made).collect()
 }
 
 #[derive(Clone)]

@@ -15,9 +15,9 @@ use crate::tool::{Output, Pace, Tool, ToolFuture, arguments};
 
 /// The tools of all servers that are up.
 pub(super) fn tools(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
-    let Some(servers) = &around.crew.foreign else { return Vec::new() };
+    let Some(servers) = &around.deps.foreign else { return Vec::new() };
     let limits =
-        RenderLimits { text: around.crew.manners.output_limit as usize * 4, ..RenderLimits::default() };
+        RenderLimits { text: around.deps.config.output_limit as usize * 4, ..RenderLimits::default() };
     let made = |tool: ForeignTool| {
         let (servers, report) = (servers.clone(), around.report.clone());
         Arc::new(Borrowed { tool, servers, report, limits }) as Arc<dyn Tool>

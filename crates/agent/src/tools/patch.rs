@@ -29,7 +29,7 @@ pub(super) struct Patcher {
     toolbox: Toolbox,
     helper: Option<HelperProgram>,
     grants: Arc<Grants>,
-    attendant: Option<Arc<dyn UserPrompter>>,
+    prompter: Option<Arc<dyn UserPrompter>>,
     mode: ApprovalMode,
     report: Reporter,
 }
@@ -38,12 +38,12 @@ impl Patcher {
     pub(super) fn new(around: &ToolContext, grants: &Arc<Grants>) -> Self {
         Self {
             me: around.me.clone(),
-            directory: around.crew.manners.directory.clone(),
+            directory: around.deps.config.directory.clone(),
             toolbox: around.toolbox.clone(),
-            helper: around.crew.manners.patch_helper.clone(),
+            helper: around.deps.config.patch_helper.clone(),
             grants: Arc::clone(grants),
-            attendant: around.crew.attendant.clone(),
-            mode: around.crew.manners.approval,
+            prompter: around.deps.prompter.clone(),
+            mode: around.deps.config.approval,
             report: around.report.clone(),
         }
     }
@@ -106,7 +106,7 @@ impl Patcher {
         refusal: &str,
     ) -> Result<(), String> {
         let asks = self.mode != ApprovalMode::Never;
-        let Some(attendant) = self.attendant.as_ref().filter(|_| asks) else {
+        let Some(prompter) = self.prompter.as_ref().filter(|_| asks) else {
             return Err(refusal.to_owned());
         };
         let paths = resolved(patch, directory);
@@ -119,7 +119,7 @@ impl Patcher {
             reason(refusal),
         ];
         let asked = Approval { agent: self.me.clone(), details, lasting: Lasting::No };
-        match attendant.approve(asked).await {
+        match prompter.approve(asked).await {
             Decision::Yes | Decision::Always if resolved(patch, directory) != paths => {
                 Err(format!("{refusal}; a link on the way was changed after the user had approved the patch"))
             }

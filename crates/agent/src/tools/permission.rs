@@ -116,14 +116,14 @@ impl Permissions {
 
 pub(super) struct RequestPermissions {
     me: ThreadId,
-    attendant: Option<Arc<dyn UserPrompter>>,
+    prompter: Option<Arc<dyn UserPrompter>>,
     grants: Arc<Grants>,
 }
 
 impl RequestPermissions {
     pub(super) fn new(around: &ToolContext, grants: &Arc<Grants>) -> Self {
-        let (me, attendant) = (around.me.clone(), around.crew.attendant.clone());
-        Self { me, attendant, grants: Arc::clone(grants) }
+        let (me, prompter) = (around.me.clone(), around.deps.prompter.clone());
+        Self { me, prompter, grants: Arc::clone(grants) }
     }
 }
 
@@ -170,7 +170,7 @@ impl Tool for RequestPermissions {
     }
 
     fn call(&self, call: Call) -> ToolFuture {
-        let (me, attendant, grants) = (self.me.clone(), self.attendant.clone(), Arc::clone(&self.grants));
+        let (me, prompter, grants) = (self.me.clone(), self.prompter.clone(), Arc::clone(&self.grants));
         Box::pin(async move {
             let Arguments { reason, permissions } = match typed(&call) {
                 Ok(arguments) => arguments,
@@ -183,7 +183,7 @@ impl Tool for RequestPermissions {
                 return Output::refused("nothing is asked for: name the network, or paths to read or write");
             };
             let resolved = permissions.resolved();
-            let Some(attendant) = attendant else {
+            let Some(prompter) = prompter else {
                 return Output::refused("nobody is there to grant permissions");
             };
             let why = reason.unwrap_or_else(|| "the model gives no reason".into());
@@ -195,7 +195,7 @@ impl Tool for RequestPermissions {
                 self::reason(&why),
             ];
             let asked = Approval { agent: me, details, lasting: Lasting::No };
-            match attendant.approve(asked).await {
+            match prompter.approve(asked).await {
                 Decision::Yes | Decision::Always => {
                     grants.add(&resolved);
                     Output::json(&json!({ "permissions": permissions, "scope": "session" }))

@@ -30,11 +30,11 @@ pub(super) fn tools(around: &ToolContext, patches: &Arc<Patcher>) -> Vec<Arc<dyn
         toolbox: around.toolbox.clone(),
         commands: Arc::clone(&around.commands),
         report: around.report.clone(),
-        attendant: around.crew.attendant.clone(),
+        prompter: around.deps.prompter.clone(),
         patches: Arc::clone(patches),
-        mode: around.crew.manners.approval,
+        mode: around.deps.config.approval,
         approved: Arc::default(),
-        output_limit: around.crew.manners.output_limit,
+        output_limit: around.deps.config.output_limit,
     });
     let made = |tool: &windlass_tools::Tool| {
         Arc::new(ProcessTool { tool: tool.clone(), bench: Arc::clone(&bench) }) as Arc<dyn Tool>
@@ -48,7 +48,7 @@ struct ProcessToolsShared {
     toolbox: Toolbox,
     commands: Arc<Commands>,
     report: Reporter,
-    attendant: Option<Arc<dyn UserPrompter>>,
+    prompter: Option<Arc<dyn UserPrompter>>,
     /// Scripts that only apply a patch need no shell.
     patches: Arc<Patcher>,
     mode: ApprovalMode,
@@ -179,9 +179,9 @@ impl ProcessToolsShared {
             let Progress { elapsed, tail, .. } = progress;
             report.tell_if_room(EventKind::CallProgress { call: id.clone(), tail, elapsed });
         };
-        let person = self.attendant.clone().map(|attendant| {
+        let person = self.prompter.clone().map(|prompter| {
             let (agent, approved) = (self.me.clone(), Arc::clone(&self.approved));
-            Arc::new(AtTheTools { attendant, agent, approved }) as Arc<dyn Person>
+            Arc::new(AtTheTools { prompter, agent, approved }) as Arc<dyn Person>
         });
         ToolCall {
             ceiling: CEILING,
@@ -203,7 +203,7 @@ impl ProcessToolsShared {
         if !escalates || matches!(policy, Policy::FullAccess | Policy::External) {
             return Ok(policy);
         }
-        let Some(attendant) = self.attendant.as_ref().filter(|_| self.can_ask()) else {
+        let Some(prompter) = self.prompter.as_ref().filter(|_| self.can_ask()) else {
             return Err(Output::refused(
                 "commands cannot run without the sandbox here: nobody may be asked (approval policy `never`). \
                  Nothing was run; do it within the sandbox, or say what you would need.",
@@ -215,7 +215,7 @@ impl ProcessToolsShared {
         let why = why.as_ref().and_then(Value::as_str).unwrap_or("the model gives no reason");
         let mut details = execution.details();
         details.push(reason(&format!("to run without the sandbox: {why}")));
-        let asking = self.approved.ask(&**attendant, &self.me, (execution.clone(), details));
+        let asking = self.approved.ask(&**prompter, &self.me, (execution.clone(), details));
         match asking.await {
             Decision::Yes | Decision::Always if execution.pin_directory(arguments) => Ok(Policy::FullAccess),
             Decision::Yes | Decision::Always => Err(Output::refused(
@@ -226,7 +226,7 @@ impl ProcessToolsShared {
     }
 
     fn can_ask(&self) -> bool {
-        self.attendant.is_some() && self.mode != ApprovalMode::Never
+        self.prompter.is_some() && self.mode != ApprovalMode::Never
     }
 
     /// No answer shows more than the agent's limit.

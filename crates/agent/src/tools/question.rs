@@ -14,7 +14,7 @@ use crate::user_prompter::{UserPrompter, UserQuestion};
 const MOST_QUESTIONS: usize = 10;
 
 pub(super) struct RequestUserInput {
-    attendant: Option<Arc<dyn UserPrompter>>,
+    prompter: Option<Arc<dyn UserPrompter>>,
 }
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ struct Arguments {
 
 impl RequestUserInput {
     pub(super) fn new(around: &ToolContext) -> Self {
-        Self { attendant: around.crew.attendant.clone() }
+        Self { prompter: around.deps.prompter.clone() }
     }
 }
 
@@ -79,7 +79,7 @@ impl Tool for RequestUserInput {
     }
 
     fn call(&self, call: Call) -> ToolFuture {
-        let attendant = self.attendant.clone();
+        let prompter = self.prompter.clone();
         Box::pin(async move {
             let Arguments { questions } = match typed(&call) {
                 Ok(arguments) => arguments,
@@ -91,10 +91,10 @@ impl Tool for RequestUserInput {
                     questions.len()
                 ));
             }
-            let Some(attendant) = attendant else {
+            let Some(prompter) = prompter else {
                 return Output::refused("request_user_input is unavailable: nobody is there to answer");
             };
-            match attendant.answer(questions).await {
+            match prompter.answer(questions).await {
                 Some(answers) => {
                     let entry = |answer: crate::user_prompter::UserAnswer| {
                         (answer.id, json!({ "answers": [answer.text] }))

@@ -20,7 +20,7 @@ use super::ToolContext;
 /// The two tools, over those that scripts may call.
 pub(super) fn tools(others: &[Arc<dyn Tool>], around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let scripts = Arc::new(Scripts {
-        cells: match &around.crew.cells {
+        cells: match &around.deps.cells {
             Some(spawner) => Cells::in_processes(Options::default(), Arc::clone(spawner)),
             None => Cells::new(Options::default()),
         },

@@ -21,11 +21,11 @@ const LONGEST_WISH: Duration = Duration::from_secs(600);
 
 /// Asks, and passes every piece on until the answer is complete or broken.
 pub(super) async fn pump(
-    speaker: Arc<dyn ModelClient>,
+    model_client: Arc<dyn ModelClient>,
     request: Request,
     pieces: mpsc::Sender<Result<ResponseEvent, Failure>>,
 ) {
-    let mut speech = match speaker.ask(request).await {
+    let mut speech = match model_client.ask(request).await {
         Ok(speech) => speech,
         Err(failure) => {
             let _ = pieces.send(Err(failure)).await;

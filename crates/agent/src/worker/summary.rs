@@ -20,7 +20,7 @@ pub(super) struct Summary {
 impl Worker {
     /// Asks for a summary, beside everything else.
     pub(super) fn summary(&self) -> impl Future<Output = Result<Summary, Failure>> + Send + 'static {
-        let prompt = self.crew.manners.compact_prompt.clone().unwrap_or_else(|| PROMPT.to_owned());
+        let prompt = self.deps.config.compact_prompt.clone().unwrap_or_else(|| PROMPT.to_owned());
         let request = Request {
             tools: [].into(),
             parallel_calls: false,
@@ -29,11 +29,11 @@ impl Worker {
             ..self.request()
         };
         let asking = Asking {
-            speaker: self.crew.speaker.clone(),
+            model_client: self.deps.model_client.clone(),
             request,
             entries: self.history.entries().to_vec(),
             prompt,
-            most_tries: self.crew.manners.most_tries,
+            most_tries: self.deps.config.most_tries,
         };
         asking.ask()
     }
@@ -59,7 +59,7 @@ impl Worker {
 
 /// A request for a summary, as often as it takes.
 struct Asking {
-    speaker: Arc<dyn ModelClient>,
+    model_client: Arc<dyn ModelClient>,
     request: Request,
     entries: Vec<HistoryEntry>,
     prompt: String,
@@ -89,7 +89,7 @@ impl Asking {
         let mut request = self.request.clone();
         request.items = history.items();
         request.items.push(Item::user(self.prompt.clone()));
-        let mut speech = self.speaker.ask(request).await?;
+        let mut speech = self.model_client.ask(request).await?;
         let mut text = String::new();
         while let Some(event) = speech.next().await? {
             match event {

@@ -68,10 +68,10 @@ pub(super) enum Arrived {
 
 impl Work {
     /// Sends a request; its answer arrives piece by piece.
-    pub(super) fn ask(&mut self, speaker: Arc<dyn ModelClient>, request: Request) {
+    pub(super) fn ask(&mut self, model_client: Arc<dyn ModelClient>, request: Request) {
         let (sender, pieces) = mpsc::channel(pump::QUEUE);
         let mut task = JoinSet::new();
-        task.spawn(pump::pump(speaker, request, sender));
+        task.spawn(pump::pump(model_client, request, sender));
         self.stream = Some(Stream { pieces, _pump: task });
     }
 

@@ -119,20 +119,20 @@ impl Stage {
         let toolbox = Toolbox::new(engine.clone(), options);
         let model = Arc::new(Scripted { script: Mutex::new(Box::new(script)), asked: Mutex::default() });
         let (sender, events) = mpsc::channel(1024);
-        let mut manners = manners(home);
-        (setting.change)(&mut manners);
-        let crew = AgentDeps {
-            speaker: model.clone(),
+        let mut config = config(home);
+        (setting.change)(&mut config);
+        let deps = AgentDeps {
+            model_client: model.clone(),
             toolbox: Box::new(move || toolbox.for_another_caller()),
             foreign: None,
             threads: Some(Threads::new(scratch.path().join("threads"))),
             clock: SystemTime::now,
-            attendant: None,
+            prompter: None,
             cells: None,
             events: sender,
-            manners,
+            config,
         };
-        let (team, root) = Team::start(crew, &setting.beginning).unwrap();
+        let (team, root) = Team::start(deps, &setting.beginning).unwrap();
         Self { team, root, model, engine, events, seen: Vec::new(), scratch }
     }
 
@@ -254,9 +254,9 @@ fn environment(home: &Path) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     vec![("PATH".into(), "/usr/bin:/bin".into()), ("HOME".into(), home.into())]
 }
 
-fn manners(directory: PathBuf) -> AgentConfig {
+fn config(directory: PathBuf) -> AgentConfig {
     AgentConfig {
-        voice: ModelParams { model: "scripted".into(), ..ModelParams::default() },
+        params: ModelParams { model: "scripted".into(), ..ModelParams::default() },
         directory,
         context: Vec::new(),
         compact_at: None,

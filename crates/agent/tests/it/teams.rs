@@ -71,7 +71,7 @@ async fn waiting_answers_with_the_news_and_they_are_not_told_again() {
 async fn an_answer_does_not_wait_for_sub_agents_and_names_them() {
     let child = |_: &Request| calls(&[("c", "exec_command", run("exec sleep 1000"))]);
     let root = vec![calls(&[("1", "spawn_agent", spawn("run for ever"))]), say("started it")];
-    let setting = Setting { change: |manners| manners.background = Background::End, ..Setting::default() };
+    let setting = Setting { change: |config| config.background = Background::End, ..Setting::default() };
     let mut stage = Stage::set(setting, casting(child, root));
     assert_eq!(stage.work("go").await, Status::Completed(Some("started it".into())));
     let named = EventKind::LeftRunning(vec!["agent Alder".into()]);
@@ -94,7 +94,7 @@ async fn limits_of_number_and_depth_are_told() {
         (0..3).map(|number| (number.to_string(), "spawn_agent", spawn("x"))).collect();
     let spawns: Vec<(&str, &str, Value)> =
         spawns.iter().map(|(id, name, value)| (id.as_str(), *name, value.clone())).collect();
-    let setting = Setting { change: |manners| manners.team.most_open = 2, ..Setting::default() };
+    let setting = Setting { change: |config| config.team.most_open = 2, ..Setting::default() };
     let mut stage = Stage::set(setting, casting(|_| say("ok"), vec![calls(&spawns), say("a"), say("b")]));
     stage.work("go").await;
     let last = stage.asked(stage.requests() - 1);
@@ -228,7 +228,7 @@ async fn fifty_sub_agents_at_once_hold() {
         }
         first.take().unwrap_or_else(|| say("so far"))
     };
-    let setting = Setting { change: |manners| manners.team.most_open = 50, ..Setting::default() };
+    let setting = Setting { change: |config| config.team.most_open = 50, ..Setting::default() };
     let mut stage = Stage::set(setting, script);
     stage.work("go").await;
     let reported = stage.seen.iter().filter(|event| event.agent != stage.root);

@@ -70,7 +70,7 @@ async fn a_script_that_patches_and_runs_at_once_runs_after_the_patch() {
         }
         for (const answer of await Promise.all(calls)) text(answer);
     ";
-    let setting = Setting { change: |manners| manners.free_text = true, ..Setting::default() };
+    let setting = Setting { change: |config| config.free_text = true, ..Setting::default() };
     let mut sayings = vec![calls(&[("1", "exec", json!({ "input": source }))]), say("done")].into_iter();
     let mut stage = Stage::set(setting, move |_| sayings.next().unwrap_or_else(|| say("over")));
     stage.work("go").await;
@@ -211,7 +211,7 @@ fn leaving_a_command(change: fn(&mut AgentConfig)) -> (Stage, PathBuf) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_message_without_calls_is_the_answer_and_what_still_runs_is_named() {
-    let (mut stage, gate) = leaving_a_command(|manners| manners.background = Background::End);
+    let (mut stage, gate) = leaving_a_command(|config| config.background = Background::End);
     assert_eq!(stage.work("go").await, Status::Completed(Some("the answer".into())));
     let left = stage.seen.iter().find_map(|event| match &event.kind {
         EventKind::LeftRunning(left) => Some(left.clone()),
@@ -227,7 +227,7 @@ async fn the_first_message_without_calls_is_the_answer_and_what_still_runs_is_na
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_agent_is_woken_by_the_end_of_its_command() {
-    let (mut stage, gate) = leaving_a_command(|manners| manners.background = Background::Wake);
+    let (mut stage, gate) = leaving_a_command(|config| config.background = Background::Wake);
     assert_eq!(stage.work("go").await, Status::Completed(Some("the answer".into())));
     assert!(!stage.seen.iter().any(|event| matches!(event.kind, EventKind::LeftRunning(_))));
     std::fs::write(&gate, "go on\n").unwrap();

@@ -101,13 +101,13 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let settings = context::load(&job.options, &config, None)?;
     let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let (events, received) = mpsc::channel(EVENTS);
-    let outside = Outside { events, attendant: None, elicitor: None };
+    let outside = Outside { events, prompter: None, elicitor: None };
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
     let watcher = EventPrinter::new(&settings, &job.options, &config)?;
-    let Workshop { crew, engine, foreign } = workshop;
-    let schema = crew.manners.output_schema.clone();
+    let Workshop { deps, engine, foreign } = workshop;
+    let schema = deps.config.output_schema.clone();
     let (received, notifier) = Notifier::listen(received, NotifyContext::of(&settings, &config, &engine)?);
-    let started = Team::start(crew, &job.beginning);
+    let started = Team::start(deps, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
     let (watched, unwatched) = oneshot::channel();
     let watching = tokio::spawn(watcher.watch(root.clone(), (received, watched)));

@@ -46,7 +46,7 @@ pub(crate) fn program(family: u32) -> GuardianProgram {
 /// runtime is gone, so that it begins at once and goes on when this process ends. The marks must be of sessions in a state
 /// directory of this user, in this pid namespace and since this boot. Returns the guardians.
 pub(crate) fn sweep(abandoned: &[Mark]) -> Vec<Process> {
-    let families: BTreeSet<u32> = abandoned.iter().map(|mark| mark.brand().family()).collect();
+    let families: BTreeSet<u32> = abandoned.iter().map(|mark| mark.runtime_tag().family()).collect();
     // A sandbox ends everything in it by itself, and its processes cannot be signalled from inside by those around it.
     if families.is_empty() || mark::in_sandbox() {
         return Vec::new();

@@ -54,7 +54,7 @@ fn sweep_abandoned(records: &[SessionRecord], store: &Store) -> HashSet<Mark> {
     let survived =
         records.iter().filter(|record| record.may_have_survivors() && !is_alive(record.start.runtime));
     let abandoned: Vec<Mark> = survived.filter_map(|record| record.start.mark).collect();
-    let survivors = tree::living_marks(&abandoned.iter().map(|mark| mark.brand().family()).collect());
+    let survivors = tree::living_marks(&abandoned.iter().map(|mark| mark.runtime_tag().family()).collect());
     // They go on when this process ends.
     drop(guardian::sweep_registered(store));
     if !survivors.is_empty() && store.is_own() {

@@ -115,7 +115,7 @@ fn plan_json(plan: &Plan) -> Value {
         "network": network,
         "enforced_by": plan.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
         "rules": plan.rulings.iter().map(rule).collect::<Vec<_>>(),
-        "unchanged": plan.unborn.iter().map(protected).collect::<Vec<_>>(),
+        "unchanged": plan.must_not_exist.iter().map(protected).collect::<Vec<_>>(),
         "judged": plan.judged_configurations().map(|path| path.display().to_string()).collect::<Vec<_>>(),
         "differs": plan.differences,
         "notes": plan.remarks,

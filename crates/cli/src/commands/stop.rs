@@ -235,7 +235,7 @@ impl Targets {
             (_, None) => return Ok(None),
         };
         let is_member: Box<dyn Fn(Mark) -> bool> = Box::new(move |found| found == mark);
-        let mut ladder = KillLadder::new(mark.brand(), is_member);
+        let mut ladder = KillLadder::new(mark.runtime_tag(), is_member);
         ladder.hang_up = start.terminal;
         let pid = root.as_ref().map(Process::pid);
         // A root that shed its mark is known as the child of its runtime.

@@ -389,9 +389,9 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
     let store = Store::open(home.path(), StoreLimits::default()).unwrap();
     let mut command = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
     let root = ProcessKey::of(Pid::new(command.id()));
-    let brand = RuntimeTag::generate();
-    let mark = brand.mark(1, Fate::Detached);
-    brand.halves(mark).unwrap().put_on(Pid::new(command.id())).unwrap();
+    let runtime_tag = RuntimeTag::generate();
+    let mark = runtime_tag.mark(1, Fate::Detached);
+    runtime_tag.halves(mark).unwrap().put_on(Pid::new(command.id())).unwrap();
     let record = StartRecord {
         id: store.claim_id().unwrap(),
         name: Some("orphan".to_owned()),

@@ -199,22 +199,22 @@ fn register_dead(home: &Home, family: u32, change: impl FnOnce(&mut ProcessKey))
 #[test]
 fn the_family_of_another_boot_or_pid_namespace_or_living_runtime_is_not_ended() {
     let home = Home::new("own-foreign");
-    let brand = RuntimeTag::generate();
+    let runtime_tag = RuntimeTag::generate();
     let mut command = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
     let doomed = Doomed::hold(&command.id().into());
     let process = doomed.process();
-    brand.halves(brand.mark(1, Fate::WithRuntime)).unwrap().put_on(process.pid()).unwrap();
-    register_dead(&home, brand.family(), |key| key.scope.as_mut().unwrap().boot ^= 1);
+    runtime_tag.halves(runtime_tag.mark(1, Fate::WithRuntime)).unwrap().put_on(process.pid()).unwrap();
+    register_dead(&home, runtime_tag.family(), |key| key.scope.as_mut().unwrap().boot ^= 1);
     assert_eq!(home.seen(&["ps"]).code, 0);
     assert_eq!(registered(&home), Vec::<String>::new(), "nothing of another boot is left");
-    register_dead(&home, brand.family(), |key| key.scope.as_mut().unwrap().pid_namespace += 1);
+    register_dead(&home, runtime_tag.family(), |key| key.scope.as_mut().unwrap().pid_namespace += 1);
     assert_eq!(home.seen(&["ps"]).code, 0);
-    register_dead(&home, brand.family(), |_| {});
+    register_dead(&home, runtime_tag.family(), |_| {});
     // The key of a runtime that lives, of the same family.
-    register_dead(&home, brand.family(), |key| *key = ProcessKey::of(Pid::of_this_process()));
+    register_dead(&home, runtime_tag.family(), |key| *key = ProcessKey::of(Pid::of_this_process()));
     assert_eq!(home.seen(&["ps"]).code, 0);
     assert!(process.is_alive());
-    let living = format!("runtimes/{}-{}", brand.family(), ProcessKey::of(Pid::of_this_process()));
+    let living = format!("runtimes/{}-{}", runtime_tag.family(), ProcessKey::of(Pid::of_this_process()));
     std::fs::remove_file(home.path().join(living)).unwrap();
     assert_eq!(home.seen(&["ps"]).code, 0);
     command.wait().unwrap();
@@ -481,9 +481,9 @@ fn a_process_that_a_record_names_and_that_has_no_mark_is_not_signalled() {
     assert!(lives && seen.code == 1 && seen.stderr.contains("not its mark"), "{seen:?}");
     // As a root with another session's mark, and as a runtime.
     let (seen, lives) = stop_recorded("own-forged-mark", |record, pid| {
-        let brand = RuntimeTag::generate();
-        brand.halves(brand.mark(1, Fate::Detached)).unwrap().put_on(Pid::new(pid)).unwrap();
-        record.mark = Some(brand.mark(2, Fate::Detached));
+        let runtime_tag = RuntimeTag::generate();
+        runtime_tag.halves(runtime_tag.mark(1, Fate::Detached)).unwrap().put_on(Pid::new(pid)).unwrap();
+        record.mark = Some(runtime_tag.mark(2, Fate::Detached));
     });
     assert!(lives, "{seen:?}");
     let (seen, lives) = stop_recorded("own-forged-runtime", |record, _| {

@@ -1,4 +1,4 @@
-//! A program of ours that works in a sandbox for a while and is spoken to over a stream. Like an errand it is no session, and ends
+//! A program of ours that works in a sandbox for a while and is spoken to over a stream. Like an one-shot it is no session, and ends
 //! with the runtime or with the value that holds it.
 
 use super::one_shot::OneShotError;
@@ -48,7 +48,7 @@ impl Engine {
             environment: Vec::new(),
             directory: CString::from(c"/"),
             stdio: Stdio::Pipes { stdin: stream, stdout: stream, stderr: nothing.as_fd() },
-            mark: Some((self.inner.brand, mark)),
+            mark: Some((self.inner.runtime_tag, mark)),
             open_files: Some(self.inner.open_files),
             limits,
             groups: &[],
@@ -57,7 +57,7 @@ impl Engine {
         };
         let started =
             windlass_sandbox::launch(grounds, plan, command).inspect_err(|_| roots.gone(mark.sequence()))?;
-        self.inner.watchers.add(started.watcher.as_ref().map(Process::pid), self.inner.brand);
+        self.inner.watchers.add(started.watcher.as_ref().map(Process::pid), self.inner.runtime_tag);
         roots.started(mark, started.process.pid());
         self.inner.prepare_helper(Arc::clone(plan), StreamKind::Pipes);
         let process = Mutex::new(Some(started.process));

@@ -34,7 +34,7 @@ pub struct OneShot<'a> {
     pub bounds: OneShotBounds<'a>,
 }
 
-/// When a program that does an errand is ended before it is done: with TERM first and with KILL a moment later.
+/// When a program that does an one-shot is ended before it is done: with TERM first and with KILL a moment later.
 #[derive(Clone, Copy, Debug)]
 pub struct OneShotBounds<'a> {
     /// The longest that it may take.
@@ -50,7 +50,7 @@ impl Default for OneShotBounds<'_> {
     }
 }
 
-/// What became of an errand.
+/// What became of an one-shot.
 #[derive(Debug)]
 pub struct Brought {
     /// What it printed.
@@ -63,7 +63,7 @@ pub struct Brought {
     pub denials: Vec<Denial>,
 }
 
-/// Why an errand was not done.
+/// Why an one-shot was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum OneShotError {
     /// It could not be confined.
@@ -82,21 +82,21 @@ impl From<Errno> for OneShotError {
 
 impl Engine {
     /// Has something done under a plan. Blocks until it is done.
-    pub fn run_errand(&self, plan: &Arc<Plan>, errand: OneShot<'_>) -> Result<Brought, OneShotError> {
+    pub fn run_errand(&self, plan: &Arc<Plan>, one_shot: OneShot<'_>) -> Result<Brought, OneShotError> {
         let grounds = self.inner.grounds.as_deref().ok_or(StartFailure::NoHelper)?;
-        let input = descriptor::in_memory("input", errand.input)?;
+        let input = descriptor::in_memory("input", one_shot.input)?;
         let mut output = File::from(descriptor::in_memory("output", &[])?);
         let (ours, theirs) = channel::pair()?;
         let mark = self.inner.seat(Lifetime::Runtime, Keeping::Memory).mark;
         let roots = &self.inner.orphans.roots;
         roots.starting(mark.sequence());
         let command = Command {
-            program: errand.program,
-            arguments: errand.arguments,
+            program: one_shot.program,
+            arguments: one_shot.arguments,
             environment: Vec::new(),
             directory: CString::from(c"/"),
             stdio: Stdio::Pipes { stdin: input.as_fd(), stdout: output.as_fd(), stderr: theirs.as_fd() },
-            mark: Some((self.inner.brand, mark)),
+            mark: Some((self.inner.runtime_tag, mark)),
             open_files: Some(self.inner.open_files),
             limits: ProcessLimits::default(),
             groups: &[],
@@ -111,10 +111,10 @@ impl Engine {
             }
         };
         let watcher = started.watcher.as_ref().map(Process::pid);
-        self.inner.watchers.add(watcher.into_iter().chain([started.helper]), self.inner.brand);
+        self.inner.watchers.add(watcher.into_iter().chain([started.helper]), self.inner.runtime_tag);
         roots.started(mark, started.process.pid());
         drop(theirs);
-        let ended = wait_within(&started.process, errand.bounds);
+        let ended = wait_within(&started.process, one_shot.bounds);
         roots.gone(mark.sequence());
         self.inner.prepare_helper(Arc::clone(plan), StreamKind::Pipes);
         let mut descriptors = Vec::new();
@@ -157,7 +157,7 @@ fn ends_within(process: &Process, time: Duration, cancel: Option<BorrowedFd<'_>>
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
         };
-        // timer: the bound of an errand.
+        // timer: the bound of an one-shot.
         match poll(&mut fds, Some(&timeout)) {
             Err(Errno::INTR) => {}
             answer => {
@@ -168,7 +168,7 @@ fn ends_within(process: &Process, time: Duration, cancel: Option<BorrowedFd<'_>>
     }
 }
 
-/// Sends a descriptor to whoever started this process as an errand.
+/// Sends a descriptor to whoever started this process as an one-shot.
 pub fn hand_over(descriptor: impl AsFd) -> Result<(), Errno> {
     channel::send(io::stderr(), b"here", &[descriptor.as_fd()], Waiting::Yes)
 }

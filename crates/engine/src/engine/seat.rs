@@ -23,7 +23,7 @@ pub(super) struct PreparedSession {
 impl Inner {
     pub(super) fn seat(&self, lifetime: Lifetime, keeping: Keeping) -> PreparedSession {
         let fate = if lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
-        let mark = self.brand.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);
+        let mark = self.runtime_tag.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);
         if keeping == Keeping::Memory {
             let id = SessionId::new(self.next_unlisted.fetch_add(1, Ordering::Relaxed));
             return PreparedSession { id, mark, store: None, trouble: None, name_claim: None };

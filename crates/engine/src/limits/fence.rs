@@ -62,7 +62,7 @@ pub(crate) struct LimitEnforcer {
     each: Limits,
     pub(super) together: RuntimeLimits,
     cgroups: Cgroups,
-    pub(super) brand: RuntimeTag,
+    pub(super) runtime_tag: RuntimeTag,
     /// For sessions that nothing is asked of: they all share it.
     free: Arc<Bounds>,
     ground: OnceLock<RuntimeCgroups>,
@@ -86,7 +86,7 @@ pub(crate) struct LimitEnforcerOptions {
     pub(crate) each: Limits,
     pub(crate) together: RuntimeLimits,
     pub(crate) cgroups: Cgroups,
-    pub(crate) brand: RuntimeTag,
+    pub(crate) runtime_tag: RuntimeTag,
 }
 
 impl LimitEnforcer {
@@ -95,7 +95,7 @@ impl LimitEnforcer {
             each: options.each,
             together: options.together,
             cgroups: options.cgroups,
-            brand: options.brand,
+            runtime_tag: options.runtime_tag,
             free: Arc::new(Bounds::default()),
             ground: OnceLock::new(),
             gave_up: AtomicBool::new(false),
@@ -241,7 +241,7 @@ impl LimitEnforcer {
             Cgroups::Unused => return RuntimeCgroups::default(),
         };
         cgroup::remove_abandoned(&hierarchies);
-        let name = RuntimeCgroupName::new(self.brand.family());
+        let name = RuntimeCgroupName::new(self.runtime_tag.family());
         let (nest, refusals) = RuntimeCgroup::make(&hierarchies, name, &Controller::ALL);
         let refusal =
             |it: &UnusedController| format!("no control group of {:?}: {}", it.controller, it.reason);

@@ -195,7 +195,7 @@ fn hold_still(fence: &LimitEnforcer, entry: &WatchedSession) {
     {
         return;
     }
-    tree::freeze(fence.brand, |mark| mark == entry.mark);
+    tree::freeze(fence.runtime_tag, |mark| mark == entry.mark);
 }
 
 /// What one look at everybody told.
@@ -215,7 +215,7 @@ impl Look {
         let begun = Instant::now();
         let mut look = Self { is_crowded: has_no_room(fence), ..Self::default() };
         let needs_members = look.is_crowded || entries.iter().any(|entry| !entry.sampled.is_empty());
-        let members = if needs_members { usage::members(fence.brand) } else { HashMap::new() };
+        let members = if needs_members { usage::members(fence.runtime_tag) } else { HashMap::new() };
         let mut used = Vec::new();
         for entry in entries {
             let of_it = members.get(&entry.mark).map(Vec::as_slice).unwrap_or_default();

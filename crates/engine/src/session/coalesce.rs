@@ -92,9 +92,9 @@ mod tests {
     /// Whether the last of so many drops, this far apart, makes it a spate.
     fn last_of(count: u32, apart: Duration, bytes: usize) -> bool {
         let begun = Instant::now();
-        let mut drops = ReadCoalescer::new(begun);
-        (1..=count).for_each(|n| drops.add(begun + apart * n, bytes));
-        drops.are_a_spate(begun + apart * count) && drops.fit_into(ROOM, begun + apart * count)
+        let mut coalescer = ReadCoalescer::new(begun);
+        (1..=count).for_each(|n| coalescer.add(begun + apart * n, bytes));
+        coalescer.are_a_spate(begun + apart * count) && coalescer.fit_into(ROOM, begun + apart * count)
     }
 
     #[test]
@@ -112,37 +112,37 @@ mod tests {
         assert!(last_of(MANY, apart, fits));
         assert!(!last_of(MANY, apart, fits + 1));
         let begun = Instant::now();
-        let mut drops = ReadCoalescer::new(begun);
-        assert!(drops.go_on_gathering(begun, ROOM / 2, ROOM));
-        assert!(!drops.go_on_gathering(begun, ROOM / 2 + 2, ROOM));
-        drops.forget(begun);
-        (0..MANY).for_each(|_| drops.add(begun, 80));
-        assert!(!drops.are_a_spate(begun), "not at once again");
-        assert!(drops.are_a_spate(begun + ENOUGH));
+        let mut coalescer = ReadCoalescer::new(begun);
+        assert!(coalescer.go_on_gathering(begun, ROOM / 2, ROOM));
+        assert!(!coalescer.go_on_gathering(begun, ROOM / 2 + 2, ROOM));
+        coalescer.forget(begun);
+        (0..MANY).for_each(|_| coalescer.add(begun, 80));
+        assert!(!coalescer.are_a_spate(begun), "not at once again");
+        assert!(coalescer.are_a_spate(begun + ENOUGH));
     }
 
     #[test]
     fn drops_before_somebody_wrote_do_not_count() {
         let (begun, apart) = (Instant::now(), Duration::from_micros(20));
-        let mut drops = ReadCoalescer::new(begun);
-        (1..=MANY).for_each(|n| drops.add(begun + apart * n, 80));
-        assert!(drops.are_a_spate(begun + apart * MANY));
-        drops.forget(begun + apart * MANY);
-        drops.add(begun + apart * (MANY + 1), 80);
-        assert!(!drops.are_a_spate(begun + apart * (MANY + 1)));
+        let mut coalescer = ReadCoalescer::new(begun);
+        (1..=MANY).for_each(|n| coalescer.add(begun + apart * n, 80));
+        assert!(coalescer.are_a_spate(begun + apart * MANY));
+        coalescer.forget(begun + apart * MANY);
+        coalescer.add(begun + apart * (MANY + 1), 80);
+        assert!(!coalescer.are_a_spate(begun + apart * (MANY + 1)));
     }
 
     #[test]
     fn a_spate_is_over_when_nothing_comes_for_a_while() {
         let now = Instant::now();
-        let mut drops = ReadCoalescer::new(now);
+        let mut coalescer = ReadCoalescer::new(now);
         for _ in 1..DRY {
-            assert!(drops.go_on_gathering(now, 0, ROOM));
+            assert!(coalescer.go_on_gathering(now, 0, ROOM));
         }
-        assert!(drops.go_on_gathering(now, 1, ROOM), "it was not over yet");
+        assert!(coalescer.go_on_gathering(now, 1, ROOM), "it was not over yet");
         for _ in 1..DRY {
-            assert!(drops.go_on_gathering(now, 0, ROOM));
+            assert!(coalescer.go_on_gathering(now, 0, ROOM));
         }
-        assert!(!drops.go_on_gathering(now, 0, ROOM));
+        assert!(!coalescer.go_on_gathering(now, 0, ROOM));
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Source {
     stream: Stream,
     /// The reactor has seen the other end go away. It does not take that back, even if a terminal is opened again.
     hung_up: bool,
-    drops: ReadCoalescer,
+    coalescer: ReadCoalescer,
     /// What the kernel holds of it before whoever prints has to wait.
     holds: usize,
     /// Held by a pipe that was made roomy, and by a terminal whose drops gather.
@@ -88,9 +88,9 @@ impl Source {
     /// Our end of one of these streams, which the reactor watches from now on.
     pub(crate) fn watched(fd: OwnedFd, stream: Stream) -> Result<Self, Errno> {
         let watched = reactor::watch(Arc::new(fd), Interest::READABLE).map_err(|(_, errno)| errno)?;
-        let drops = ReadCoalescer::new(Instant::now());
+        let coalescer = ReadCoalescer::new(Instant::now());
         let holds = if stream == Stream::Terminal { TERMINAL_HOLDS } else { PIPE_HOLDS };
-        Ok(Self { watch: Watch::On(watched), stream, hung_up: false, drops, holds, roomy: None })
+        Ok(Self { watch: Watch::On(watched), stream, hung_up: false, coalescer, holds, roomy: None })
     }
 
     pub(crate) fn fd(&self) -> &Arc<OwnedFd> {
@@ -141,7 +141,7 @@ impl Source {
         match filled {
             Filled::More(_) | Filled::Chased(_) => {
                 if self.is_gathering() {
-                    self.drops.overflowed(Instant::now());
+                    self.coalescer.overflowed(Instant::now());
                 }
                 self.unwatch();
             }
@@ -176,10 +176,10 @@ impl Source {
             return;
         }
         let now = Instant::now();
-        self.drops.add(now, count);
-        if self.drops.are_a_spate(now) {
+        self.coalescer.add(now, count);
+        if self.coalescer.are_a_spate(now) {
             self.make_roomy(allowed);
-            if self.drops.fit_into(self.holds, now) {
+            if self.coalescer.fit_into(self.holds, now) {
                 self.gather();
             }
         }
@@ -187,7 +187,7 @@ impl Source {
 
     /// Prepares for more of what is read as soon as it is printed.
     pub(crate) fn trickles(&mut self, allowed: &Arc<Semaphore>) {
-        if self.drops.may_gather(Instant::now()) {
+        if self.coalescer.may_gather(Instant::now()) {
             self.make_roomy(allowed);
             self.gather();
         }
@@ -195,7 +195,7 @@ impl Source {
 
     /// The next drop is told of at once: somebody may be waiting for it.
     pub(crate) fn expect_drop(&mut self) {
-        self.drops.forget(Instant::now());
+        self.coalescer.forget(Instant::now());
         if self.is_gathering() {
             self.rewatch();
         }
@@ -216,7 +216,7 @@ impl Source {
         match &self.watch {
             Watch::On(_) => {}
             Watch::Gathering { alarm, .. }
-                if self.drops.go_on_gathering(Instant::now(), count, self.holds) && alarm.set() => {}
+                if self.coalescer.go_on_gathering(Instant::now(), count, self.holds) && alarm.set() => {}
             Watch::Gathering { .. } | Watch::Off(_) | Watch::Refused { .. } => self.rewatch(),
         }
     }
@@ -239,7 +239,7 @@ impl Source {
 
     /// What came meanwhile is announced at once.
     fn rewatch(&mut self) {
-        self.drops.forget(Instant::now());
+        self.coalescer.forget(Instant::now());
         if self.stream == Stream::Terminal {
             self.roomy = None;
         }

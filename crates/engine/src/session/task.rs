@@ -358,9 +358,9 @@ impl SessionTask {
             return;
         }
         self.life.timer = None;
-        let prey = self.shared.kill_target();
+        let target = self.shared.kill_target();
         let patience = self.shared.limits.patience.with(self.state());
-        self.life.ladder = Some(Box::pin(end_tree(prey, patience)));
+        self.life.ladder = Some(Box::pin(end_tree(target, patience)));
     }
 
     fn start_draining(&mut self) {
@@ -468,20 +468,20 @@ impl SessionTask {
     }
 
     fn left_running(&self) -> Vec<ProcessLine> {
-        let prey = self.shared.kill_target();
-        let KillTarget { whose: TargetScope::Session { mark, root, .. }, .. } = prey else {
+        let target = self.shared.kill_target();
+        let KillTarget { whose: TargetScope::Session { mark, root, .. }, .. } = target else {
             return Vec::new();
         };
         let living_root = self.life.exit.is_none().then_some(root);
-        if self.life.swept || !prey.has_strays(mark, living_root) {
+        if self.life.swept || !target.has_strays(mark, living_root) {
             return Vec::new();
         }
         let watcher = self.shared.confined.watcher();
-        let look = || tree::living(&*prey.orphans, |found| found == mark).collect::<Vec<_>>();
+        let look = || tree::living(&*target.orphans, |found| found == mark).collect::<Vec<_>>();
         // Somebody who goes from number to number may be passed by.
         const MOST_WALKS: usize = 8;
         let mut walks = (0..MOST_WALKS).map(|_| self.shared.spare.lend(look));
-        let is_enough = |found: &Vec<_>| !found.is_empty() || !prey.has_strays(mark, living_root);
+        let is_enough = |found: &Vec<_>| !found.is_empty() || !target.has_strays(mark, living_root);
         let found = walks.find(is_enough).unwrap_or_default();
         let line = |found: &Result<Process, _>| match found {
             Ok(process) if Some(process.pid()) == watcher => None,

@@ -48,7 +48,7 @@ impl KillDelays {
 /// Whose processes, and how to ask them.
 #[derive(Clone, Debug)]
 pub(crate) struct KillTarget {
-    pub(crate) brand: RuntimeTag,
+    pub(crate) runtime_tag: RuntimeTag,
     pub(crate) whose: TargetScope,
     pub(crate) spare: Arc<SpareDescriptors>,
     pub(crate) orphans: Arc<Orphans>,
@@ -87,31 +87,31 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const FIRST_REMINDER: Duration = Duration::from_millis(50);
 
 /// Ends the tree and says what it took.
-pub(crate) async fn end_tree(prey: KillTarget, patience: KillDelays) -> TreeEnd {
+pub(crate) async fn end_tree(target: KillTarget, patience: KillDelays) -> TreeEnd {
     let mut seen = Seen::default();
     let grace_over = later(patience.grace);
-    let (mut blow, mut pause) = (SignalPhase::Ask, FIRST_REMINDER);
+    let (mut phase, mut pause) = (SignalPhase::Ask, FIRST_REMINDER);
     // A tree that forks as fast as it dies is not waited for beyond the grace.
     while Instant::now() < grace_over {
-        let sight = prey.signal_all(&mut seen, blow);
-        if sight.is_clear() {
+        let survivors = target.signal_all(&mut seen, phase);
+        if survivors.is_clear() {
             return ended(seen);
         }
-        let reminder = if prey.on_terminal { later(pause).min(grace_over) } else { grace_over };
-        if !sight.gone_by(reminder).await {
-            (blow, pause) = (SignalPhase::Remind, pause * 4);
+        let reminder = if target.on_terminal { later(pause).min(grace_over) } else { grace_over };
+        if !survivors.gone_by(reminder).await {
+            (phase, pause) = (SignalPhase::Remind, pause * 4);
         }
     }
     let give_up = later(patience.after_kill);
     loop {
-        let sight = prey.signal_all(&mut seen, SignalPhase::Kill);
-        if sight.is_clear() {
+        let survivors = target.signal_all(&mut seen, SignalPhase::Kill);
+        if survivors.is_clear() {
             return ended(seen);
         }
         if Instant::now() >= give_up {
-            return given_up(seen, &sight);
+            return given_up(seen, &survivors);
         }
-        sight.gone_by(later(LOOK_AGAIN).min(give_up)).await;
+        survivors.gone_by(later(LOOK_AGAIN).min(give_up)).await;
     }
 }
 
@@ -189,15 +189,15 @@ impl Survivors {
 
 impl KillTarget {
     /// Signals every living member as it is found, and returns them all.
-    fn signal_all(&self, seen: &mut Seen, blow: SignalPhase) -> Survivors {
+    fn signal_all(&self, seen: &mut Seen, phase: SignalPhase) -> Survivors {
         // The dead stand in the way of every look, and those of a tree that forks as fast as it dies use up all numbers.
         self.orphans.collect_dead();
-        let sight = self.strike_once(seen, blow);
-        if sight.partial { self.spare.lend(|| self.strike_once(seen, blow)) } else { sight }
+        let survivors = self.strike_once(seen, phase);
+        if survivors.partial { self.spare.lend(|| self.strike_once(seen, phase)) } else { survivors }
     }
 
-    fn strike_once(&self, seen: &mut Seen, blow: SignalPhase) -> Survivors {
-        let mut sight = Survivors::default();
+    fn strike_once(&self, seen: &mut Seen, phase: SignalPhase) -> Survivors {
+        let mut survivors = Survivors::default();
         match &self.whose {
             TargetScope::Session { mark, root, held } => {
                 let living_root = held.as_ref().filter(|root| root.is_alive());
@@ -205,41 +205,41 @@ impl KillTarget {
                 // By the hold its session has on it: this works even when nothing else can be opened.
                 if let Some(root) = living_root {
                     self.follow(root, seen);
-                    self.signal(root, blow);
-                    sight.add(root.try_clone());
+                    self.signal(root, phase);
+                    survivors.add(root.try_clone());
                 }
                 if !alone {
-                    self.strike_all(seen, blow, &mut sight);
-                } else if self.brand.is_nested() {
-                    self.strike_unmarked(seen, blow, &mut sight);
+                    self.strike_all(seen, phase, &mut survivors);
+                } else if self.runtime_tag.is_nested() {
+                    self.strike_unmarked(seen, phase, &mut survivors);
                 }
             }
             TargetScope::Group { mark, .. } => {
                 if self.has_strays(*mark, None) {
-                    self.strike_marked(seen, blow, &mut sight);
+                    self.strike_marked(seen, phase, &mut survivors);
                 }
             }
-            TargetScope::Runtime => self.strike_all(seen, blow, &mut sight),
+            TargetScope::Runtime => self.strike_all(seen, phase, &mut survivors),
         }
-        sight
+        survivors
     }
 
     /// A walk that found nobody proves nothing: somebody who goes from number to number may have been passed by. Goes on
     /// until somebody is found, or nobody is left.
-    fn strike_all(&self, seen: &mut Seen, blow: SignalPhase, sight: &mut Survivors) {
+    fn strike_all(&self, seen: &mut Seen, phase: SignalPhase, survivors: &mut Survivors) {
         const MOST_WALKS: usize = 8;
         for _ in 0..MOST_WALKS {
-            if let SignalPhase::Kill = blow {
+            if let SignalPhase::Kill = phase {
                 self.kill_orphans(seen);
             }
-            self.strike_marked(seen, blow, sight);
-            self.strike_unmarked(seen, blow, sight);
-            if !sight.is_clear() || !self.is_anybody_left() {
+            self.strike_marked(seen, phase, survivors);
+            self.strike_unmarked(seen, phase, survivors);
+            if !survivors.is_clear() || !self.is_anybody_left() {
                 return;
             }
         }
         // Somebody is there and could not be seen: to be looked at again.
-        sight.partial = true;
+        survivors.partial = true;
     }
 
     /// Whoever goes from number to number hangs on us after each step. To look there takes far less time than a walk, and
@@ -275,7 +275,7 @@ impl KillTarget {
         }
     }
 
-    fn strike_marked(&self, seen: &mut Seen, blow: SignalPhase, sight: &mut Survivors) {
+    fn strike_marked(&self, seen: &mut Seen, phase: SignalPhase, survivors: &mut Survivors) {
         for found in tree::living(&*self.orphans, |mark| self.wants(mark)) {
             if let Ok(member) = &found {
                 if self.is_held_root(member.pid()) || self.is_elsewhere(member.pid()) {
@@ -286,27 +286,27 @@ impl KillTarget {
                     note(member.pid(), &mut seen.commands);
                 }
                 self.follow(member, seen);
-                self.signal(member, if known { blow } else { blow.first() });
+                self.signal(member, if known { phase } else { phase.first() });
             }
-            sight.add(found);
+            survivors.add(found);
         }
     }
 
     /// A runtime inside a session marks its own sessions. Where this runtime runs inside of another one, that overwrites its
     /// mark, and only their parents tell whose they are; they must be found before those are signalled.
     fn follow(&self, member: &Process, seen: &mut Seen) {
-        if self.brand.is_nested() && !matches!(self.whose, TargetScope::Group { .. }) {
-            seen.descent.follow(member, self.brand);
+        if self.runtime_tag.is_nested() && !matches!(self.whose, TargetScope::Group { .. }) {
+            seen.descent.follow(member, self.runtime_tag);
         }
     }
 
-    fn strike_unmarked(&self, seen: &mut Seen, blow: SignalPhase, sight: &mut Survivors) {
+    fn strike_unmarked(&self, seen: &mut Seen, phase: SignalPhase, survivors: &mut Survivors) {
         let Seen { commands, descent } = seen;
-        for member in descent.living(self.brand) {
-            let blow = if commands.contains_key(&member.pid()) { blow } else { blow.first() };
+        for member in descent.living(self.runtime_tag) {
+            let phase = if commands.contains_key(&member.pid()) { phase } else { phase.first() };
             note(member.pid(), commands);
-            self.signal(member, blow);
-            sight.add(member.try_clone());
+            self.signal(member, phase);
+            survivors.add(member.try_clone());
         }
     }
 
@@ -320,7 +320,7 @@ impl KillTarget {
     /// The usual case, told by two small files instead of a walk over the process table. A root that nobody holds has
     /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
-        let let_go = || self.brand.on(root) == Some(mark) && tree::is_alive(root);
+        let let_go = || self.runtime_tag.on(root) == Some(mark) && tree::is_alive(root);
         let has_more = if held { tree::has_children(root) } else { let_go() };
         !has_more && !self.has_strays(mark, held.then_some(root))
     }
@@ -329,7 +329,7 @@ impl KillTarget {
     /// watcher.
     pub(crate) fn has_strays(&self, mark: Mark, living_root: Option<Pid>) -> bool {
         let known: Vec<Pid> = living_root.into_iter().chain(self.watcher).collect();
-        let is_there = |watcher| self.brand.on(watcher) == Some(mark);
+        let is_there = |watcher| self.runtime_tag.on(watcher) == Some(mark);
         // One that ends while it is looked at cannot be looked at, and leaves nobody.
         let has_children = |watcher| is_there(watcher) && tree::has_children(watcher) && is_there(watcher);
         self.watcher.is_some_and(has_children) || self.orphans.are_there(|found| found == mark, &known)
@@ -340,8 +340,8 @@ impl KillTarget {
         matches!(&self.whose, TargetScope::Group { group, .. } if process::group_of(pid) != Some(*group))
     }
 
-    fn signal(&self, member: &Process, blow: SignalPhase) {
-        let signals: &[Signal] = match blow {
+    fn signal(&self, member: &Process, phase: SignalPhase) {
+        let signals: &[Signal] = match phase {
             SignalPhase::Kill => &[Signal::KILL],
             SignalPhase::Remind => &[Signal::HUP, Signal::CONT],
             SignalPhase::Ask if self.on_terminal => &[Signal::TERM, Signal::HUP, Signal::CONT],
@@ -369,11 +369,11 @@ fn ended(seen: Seen) -> TreeEnd {
     TreeEnd { ended: seen.commands.into_iter().map(line).collect(), remaining: Vec::new() }
 }
 
-fn given_up(Seen { commands: mut seen, .. }: Seen, sight: &Survivors) -> TreeEnd {
+fn given_up(Seen { commands: mut seen, .. }: Seen, survivors: &Survivors) -> TreeEnd {
     // On a busy machine one that was killed may have died only since it was looked at.
-    let members: Vec<&Process> = sight.members.iter().filter(|member| member.is_alive()).collect();
+    let members: Vec<&Process> = survivors.members.iter().filter(|member| member.is_alive()).collect();
     let mut remaining: Vec<_> = members.iter().filter_map(|member| describe(member.pid())).collect();
-    remaining.extend(sight.partial.then(unseen));
+    remaining.extend(survivors.partial.then(unseen));
     seen.retain(|pid, _| members.iter().all(|member| member.pid() != *pid));
     TreeEnd { ended: seen.into_iter().map(line).collect(), remaining }
 }

@@ -341,8 +341,8 @@ impl DirectoryContents {
         let marked = survivors.filter_map(|session| Some((session.start.mark?, session.start.runtime)));
         let (alive, dead): (Vec<_>, Vec<_>) = marked.partition(|(_, runtime)| is_alive(*runtime));
         // Families are drawn at random: that of a living runtime is not touched, whatever a record says.
-        let living: BTreeSet<u32> = alive.into_iter().map(|(mark, _)| mark.brand().family()).collect();
-        let is_dead = |mark: &Mark| !living.contains(&mark.brand().family());
+        let living: BTreeSet<u32> = alive.into_iter().map(|(mark, _)| mark.runtime_tag().family()).collect();
+        let is_dead = |mark: &Mark| !living.contains(&mark.runtime_tag().family());
         dead.into_iter().map(|(mark, _)| mark).filter(is_dead).collect()
     }
 

@@ -128,12 +128,12 @@ fn is_cut(file: &HeldFile) -> bool {
 
 /// The processes that a runtime started itself: one of each mark, the oldest, for the runtime also adopts orphans.
 fn roots_of(runtime: &LivingRuntime) -> Vec<(Mark, Pid)> {
-    let brand = RuntimeTag::of_family(runtime.family);
+    let runtime_tag = RuntimeTag::of_family(runtime.family);
     let mut roots: Vec<(Mark, Pid)> = Vec::new();
-    for member in tree::members(brand, |_| true) {
+    for member in tree::members(runtime_tag, |_| true) {
         let pid = member.pid();
         let is_child = process::parent_of(pid) == Some(Pid::new(runtime.key.pid));
-        let Some(mark) = brand.on(pid).filter(|_| is_child) else { continue };
+        let Some(mark) = runtime_tag.on(pid).filter(|_| is_child) else { continue };
         match roots.iter_mut().find(|(known, _)| *known == mark) {
             Some((_, root)) if process::start_ticks(pid) < process::start_ticks(*root) => *root = pid,
             Some(_) => {}

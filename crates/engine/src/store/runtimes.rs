@@ -63,11 +63,11 @@ pub struct DeadRuntime {
 impl Store {
     /// The registration of a runtime, not in place yet. `None` if no Windlass could use it: sessions bear no marks here, or the
     /// process could be mistaken for another one.
-    pub(crate) fn registration(&self, brand: RuntimeTag, runtime: ProcessKey) -> Option<Registration> {
-        runtime.scope.filter(|_| brand.gives_marks())?;
+    pub(crate) fn registration(&self, runtime_tag: RuntimeTag, runtime: ProcessKey) -> Option<Registration> {
+        runtime.scope.filter(|_| runtime_tag.gives_marks())?;
         // The guardian gets the path, and has another working directory.
         let runtimes = std::path::absolute(self.root.join(RUNTIMES)).ok()?;
-        let path = runtimes.join(format!("{}-{runtime}", brand.family()));
+        let path = runtimes.join(format!("{}-{runtime}", runtime_tag.family()));
         Some(Registration { path, is_over: Mutex::default(), is_retried: AtomicBool::default() })
     }
 

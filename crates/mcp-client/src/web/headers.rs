@@ -65,7 +65,7 @@ mod tests {
 
     fn check(method: &str, params: Value, schema: Value, expected: &[(&str, &str)]) {
         let (Value::Object(params), Value::Object(schema)) = (params, schema) else { panic!("objects") };
-        let question = Question { method, params: &params, schema: Some(&schema), era: None };
+        let question = Question { method, params: &params, schema: Some(&schema), revision: None };
         let headers = of_request(&question);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(headers, expected);

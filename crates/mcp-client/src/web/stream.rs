@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Follows the stream that answers a request.
 pub(super) struct Follow<'a> {
     pub(super) web: &'a Arc<Web>,
-    pub(super) era: Option<&'a Era>,
+    pub(super) revision: Option<&'a Era>,
 }
 
 impl Follow<'_> {
@@ -44,7 +44,7 @@ impl Follow<'_> {
                 return Err(Fault::Ended(format!("the connection ended before the answer came{why}").into()));
             };
             pause(&events).await;
-            let again = self.web.reopen(self.era, Some(last)).await?;
+            let again = self.web.reopen(self.revision, Some(last)).await?;
             if again.status != 200 {
                 return Err(self.web.refused(again).await);
             }
@@ -67,7 +67,7 @@ impl Follow<'_> {
             };
             for message in messages(self.web, events, &piece) {
                 read.heard = true;
-                if let Some(answer) = self.web.sort(id, self.era, message) {
+                if let Some(answer) = self.web.sort(id, self.revision, message) {
                     read.answer = Some(answer);
                 }
             }
@@ -89,12 +89,13 @@ struct Read {
 }
 
 /// Hears what a server says by itself, until it says that it has no stream for that.
-pub(super) async fn listen(web: &Weak<Web>, era: &Era) {
+pub(super) async fn listen(web: &Weak<Web>, revision: &Era) {
     let (mut events, mut fruitless) = (Events::default(), 0);
     while fruitless <= FRUITLESS {
         let Some(web) = web.upgrade() else { return };
         let last = events.last_id().map(str::to_owned);
-        let Ok(HttpAnswer { status: 200, mut body, headers, .. }) = web.reopen(Some(era), last).await else {
+        let Ok(HttpAnswer { status: 200, mut body, headers, .. }) = web.reopen(Some(revision), last).await
+        else {
             return;
         };
         let is_stream = headers.iter().any(|(name, value)| {
@@ -108,7 +109,7 @@ pub(super) async fn listen(web: &Weak<Web>, era: &Era) {
         while let Some(Ok(piece)) = body.next().await {
             for message in messages(&web, &mut events, &piece) {
                 fruitless = 0;
-                web.overhear(Some(era), message);
+                web.overhear(Some(revision), message);
             }
         }
         drop(web);
@@ -118,8 +119,8 @@ pub(super) async fn listen(web: &Weak<Web>, era: &Era) {
 
 impl Web {
     /// Asks for a stream, from where it broke off if that is known.
-    async fn reopen(&self, era: Option<&Era>, last: Option<String>) -> Result<HttpAnswer, Fault> {
-        let mut headers = self.headers(era);
+    async fn reopen(&self, revision: Option<&Era>, last: Option<String>) -> Result<HttpAnswer, Fault> {
+        let mut headers = self.headers(revision);
         headers.retain(|(name, _)| name != "Content-Type" && name != "Accept");
         headers.push(("Accept".to_owned(), "text/event-stream".to_owned()));
         headers.extend(last.map(|last| ("Last-Event-ID".to_owned(), last)));
@@ -129,7 +130,7 @@ impl Web {
 
 /// The messages that a piece of a stream completes. What is none is noted.
 fn messages(web: &Web, events: &mut Events, piece: &[u8]) -> Vec<Message> {
-    let (notes, mut found) = (&web.attendant.notes, Vec::new());
+    let (notes, mut found) = (&web.handler.notes, Vec::new());
     events.push(piece, |event| match event {
         StreamEvent::Data(data) => match message::read(data) {
             Ok(messages) => found.extend(messages),

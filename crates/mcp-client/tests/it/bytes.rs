@@ -8,12 +8,12 @@ use crate::rig::{Rig, python};
 
 /// Lines that lead a little further into the protocol, and bytes that do not.
 fn output() -> impl Strategy<Value = Vec<u8>> {
-    let greeting =
+    let handshake =
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
     let listing =
         r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},7,{"name":"a"}],"nextCursor":"x"}}"#;
     let known = [
-        greeting,
+        handshake,
         listing,
         r#"{"id":1,"error":[]}"#,
         r#"{"id":2,"method":"ping"}"#,

@@ -13,14 +13,14 @@ use crate::rig::{Rig, object, peer, within};
 async fn a_server_says_who_it_is() {
     let rig = Rig::start("who", vec![peer("plain")]);
     let state = rig.ready().await;
-    let greeting = Greeting {
+    let handshake = Greeting {
         software: "peer 1.2".into(),
         protocol: "2025-06-18".into(),
         instructions: Some("be kind".into()),
         tools: 13,
         has_resources: true,
     };
-    assert_eq!((state.name.as_str(), state.standing, state.notes), ("peer", Standing::Up(greeting), vec![]));
+    assert_eq!((state.name.as_str(), state.standing, state.notes), ("peer", Standing::Up(handshake), vec![]));
     rig.end().await;
 }
 

@@ -67,9 +67,9 @@ async fn a_server_without_a_greeting_is_discovered_and_given_what_it_asks_for() 
     let with = With { elicitor: Some(Arc::new(Ada::default())), ..With::default() };
     let rig = Rig::start_with("stateless", vec![stateless()], with);
     match rig.ready().await.standing {
-        Standing::Up(greeting) => {
+        Standing::Up(handshake) => {
             assert_eq!(
-                (greeting.software.as_str(), greeting.protocol.as_str()),
+                (handshake.software.as_str(), handshake.protocol.as_str()),
                 ("stateless 9", "2026-07-28")
             );
         }

@@ -127,7 +127,7 @@ pub(crate) fn peer(mode: &str) -> ServerSpec {
     python("peer", "python3", &["-c", PEER, mode])
 }
 
-/// The server `peer` that knows no greeting.
+/// The server `peer` that knows no handshake.
 pub(crate) fn stateless() -> ServerSpec {
     python("peer", "python3", &["-c", STATELESS])
 }

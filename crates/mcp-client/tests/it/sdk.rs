@@ -21,10 +21,10 @@ async fn check(test: &str, spec: ServerSpec, protocol: &str) {
     let with = With { http: PlainHttp::shared(), elicitor: Some(Arc::new(Ada::default())) };
     let rig = Rig::start_with(test, vec![spec], with);
     let state = rig.ready().await;
-    let Standing::Up(greeting) = &state.standing else { panic!("it should be up: {state:?}") };
-    assert!(greeting.software.starts_with("sdk") && greeting.has_resources, "{greeting:?}");
-    assert_eq!(greeting.protocol, protocol);
-    assert_eq!(greeting.instructions.as_deref(), Some("add numbers"));
+    let Standing::Up(handshake) = &state.standing else { panic!("it should be up: {state:?}") };
+    assert!(handshake.software.starts_with("sdk") && handshake.has_resources, "{handshake:?}");
+    assert_eq!(handshake.protocol, protocol);
+    assert_eq!(handshake.instructions.as_deref(), Some("add numbers"));
     let names: Vec<(String, bool)> =
         rig.servers.tools().into_iter().map(|tool| (tool.name, tool.read_only)).collect();
     let expected = [("add", true), ("fail", false), ("greet", false), ("picture", false)];

@@ -122,7 +122,7 @@ fn message(seen: &Seen, result: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result }).to_string()
 }
 
-fn greeting(seen: &Seen) -> Value {
+fn handshake(seen: &Seen) -> Value {
     let version = &seen.body["params"]["protocolVersion"];
     json!({ "protocolVersion": version, "capabilities": { "tools": {} }, "serverInfo": { "name": "fake" } })
 }
@@ -138,7 +138,7 @@ fn said(text: &str) -> Value {
 /// What a well-behaved server answers, in a session of this name.
 fn usual(seen: &Seen, session: Option<&'static str>) -> Reply {
     match seen.what() {
-        "initialize" => Some((200, JSON, session, message(seen, &greeting(seen)))),
+        "initialize" => Some((200, JSON, session, message(seen, &handshake(seen)))),
         "tools/list" => result(seen, &tools()),
         "tools/call" => result(seen, &said("done")),
         "GET" => Some((405, JSON, None, String::new())),
@@ -412,8 +412,8 @@ fn stateless(seen: &Seen) -> Reply {
 async fn a_server_without_sessions_is_discovered() {
     let fake = Fake::start(stateless).await;
     let rig = rig("web-stateless", fake.spec());
-    let Standing::Up(greeting) = rig.ready().await.standing else { panic!("it should be up") };
-    assert_eq!(greeting.protocol, "2026-07-28");
+    let Standing::Up(handshake) = rig.ready().await.standing else { panic!("it should be up") };
+    assert_eq!(handshake.protocol, "2026-07-28");
     assert_eq!(rig.text("echo", json!({})).await, "stateless");
     let listening = fake.asked("subscriptions/listen").await;
     assert_eq!(listening.body["params"]["notifications"], json!({ "toolsListChanged": true }));

@@ -13,7 +13,7 @@ use crate::decision::{ConnectionEnd, ConnectionId, HowEnded, ProxyEvent};
 
 /// The account of one connection that was allowed.
 pub(crate) struct Account {
-    house: Arc<ProxyShared>,
+    shared: Arc<ProxyShared>,
     connection: ConnectionId,
     address: Option<SocketAddr>,
     how: HowEnded,
@@ -21,8 +21,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn open(house: Arc<ProxyShared>, connection: ConnectionId) -> Self {
-        Self { house, connection, address: None, how: HowEnded::Stopped, traffic: Traffic::new() }
+    pub(crate) fn open(shared: Arc<ProxyShared>, connection: ConnectionId) -> Self {
+        Self { shared, connection, address: None, how: HowEnded::Stopped, traffic: Traffic::new() }
     }
 
     pub(crate) fn reached(&mut self, address: SocketAddr) {
@@ -44,7 +44,7 @@ impl Drop for Account {
         let received = self.traffic.received.load(Ordering::Relaxed);
         let ending =
             ConnectionEnd { connection: self.connection, address: self.address, sent, received, how };
-        self.house.sink.tell(ProxyEvent::Ended(ending));
+        self.shared.sink.tell(ProxyEvent::Ended(ending));
     }
 }
 

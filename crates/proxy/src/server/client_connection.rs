@@ -27,7 +27,7 @@ const LINGER_BYTES: usize = 1024 * 1024;
 
 /// A client and what is known of it.
 pub(crate) struct ClientConnection {
-    pub(crate) house: Arc<ProxyShared>,
+    pub(crate) shared: Arc<ProxyShared>,
     pub(crate) client: TcpStream,
     /// What was read and not yet understood.
     pub(crate) unread: Vec<u8>,
@@ -51,11 +51,11 @@ pub(crate) struct Reached {
 }
 
 impl ClientConnection {
-    pub(crate) fn new(house: Arc<ProxyShared>, client: TcpStream, id: ConnectionId) -> Self {
-        let deadline = Instant::now() + house.options.head_time;
+    pub(crate) fn new(shared: Arc<ProxyShared>, client: TcpStream, id: ConnectionId) -> Self {
+        let deadline = Instant::now() + shared.options.head_time;
         // Small messages must not wait for one another; a socket that cannot be told so still works.
         let _ = client.set_nodelay(true);
-        Self { house, client, unread: Vec::new(), id, deadline }
+        Self { shared, client, unread: Vec::new(), id, deadline }
     }
 
     /// Does what the client wants, or says why not, until the connection is over.
@@ -90,12 +90,12 @@ impl ClientConnection {
         protocol: Protocol,
         asked: &ParsedTarget,
     ) -> Result<Upstream, DenyReason> {
-        let judgement = self.house.judge(&asked.target).await;
+        let judgement = self.shared.judge(&asked.target).await;
         let verdict = match &judgement.verdict {
             Ok(way) => HostVerdict::Allowed { entry: way.entry.clone() },
             Err(refusal) => HostVerdict::Refused(refusal.clone()),
         };
-        self.house.sink.tell(ProxyEvent::Decided(Decision {
+        self.shared.sink.tell(ProxyEvent::Decided(Decision {
             connection: self.id,
             protocol,
             host: asked.host.clone(),
@@ -108,8 +108,8 @@ impl ClientConnection {
 
     /// Takes a way that was allowed.
     pub(crate) async fn reach(&self, way: &Upstream) -> io::Result<Reached> {
-        let mut account = Account::open(Arc::clone(&self.house), self.id);
-        let connected: io::Result<(TcpStream, SocketAddr)> = self.house.connect(way).await;
+        let mut account = Account::open(Arc::clone(&self.shared), self.id);
+        let connected: io::Result<(TcpStream, SocketAddr)> = self.shared.connect(way).await;
         match connected {
             Ok((far, address)) => {
                 account.reached(address);
@@ -124,7 +124,7 @@ impl ClientConnection {
 
     /// Sends a client away whose wish did not become clear.
     pub(crate) async fn turn_away(self, answer: &[u8], why: &str) {
-        self.house.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
+        self.shared.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
         self.dismiss(answer).await;
     }
 
@@ -135,7 +135,7 @@ impl ClientConnection {
             Silence::Gone => "the client went away in the middle of its request",
             Silence::Late => "the request did not come to its end in time",
         };
-        self.house.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
+        self.shared.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
     }
 
     /// Says the last words, and hears the client out for a moment.

@@ -58,16 +58,16 @@ async fn read(visit: &mut ClientConnection) -> Result<Request, Trouble> {
 }
 
 fn limits(visit: &ClientConnection) -> HeadLimits {
-    HeadLimits { bytes: visit.house.options.head_bytes, fields: visit.house.options.head_fields }
+    HeadLimits { bytes: visit.shared.options.head_bytes, fields: visit.shared.options.head_fields }
 }
 
 async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
     match reach(&visit, Protocol::Connect, asked).await {
-        Err(apology) => visit.dismiss(&apology.message(AnswerBody::Shown)).await,
+        Err(reply) => visit.dismiss(&reply.message(AnswerBody::Shown)).await,
         Ok(Reached { mut far, account }) => {
             // Our answer is no part of what is carried. A client that has gone is noticed right after.
             let _ = visit.client.write_all(OPEN).await;
-            let idle = visit.house.options.idle_time;
+            let idle = visit.shared.options.idle_time;
             let how = carry((&mut visit.client, &visit.unread), &mut far, &account.traffic, idle).await;
             account.close(how);
         }
@@ -76,7 +76,7 @@ async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
 
 async fn pass(mut visit: ClientConnection, passed: Passed) {
     match reach(&visit, Protocol::Http, &passed.asked).await {
-        Err(apology) => visit.dismiss(&apology.message(passed.answer)).await,
+        Err(reply) => visit.dismiss(&reply.message(passed.answer)).await,
         Ok(Reached { far, account }) => {
             let how = exchange(&mut visit, passed, far, &account.traffic).await;
             account.close(how);

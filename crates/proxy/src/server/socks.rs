@@ -53,7 +53,7 @@ async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
         Ok(Reached { mut far, account }) => {
             // Our answer is no part of what is carried. A client that has gone is noticed right after.
             let _ = visit.client.write_all(&Reply::Done.message()).await;
-            let idle = visit.house.options.idle_time;
+            let idle = visit.shared.options.idle_time;
             let how = carry((&mut visit.client, &visit.unread), &mut far, &account.traffic, idle).await;
             account.close(how);
         }

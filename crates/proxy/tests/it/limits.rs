@@ -91,7 +91,7 @@ async fn connections_beyond_the_limit_wait_for_their_turn() {
     second.tunnel("allowed.test:443").await;
     let mut third = rig.connect().await;
     third.send(b"CONNECT allowed.test:443 HTTP/1.1\r\n\r\n").await;
-    // A round trip through the full house: the third has not been let in before, nor after.
+    // A round trip through the full proxy: the third has not been let in before, nor after.
     first.send(b"x").await;
     assert_eq!(first.read(1).await, b"x");
     drop(first);

@@ -42,7 +42,7 @@ impl Caller {
     }
 
     /// Does something as the caller would: with its rights over files and its mask, and with nothing that we have beside them.
-    pub(super) fn act<T>(&self, deed: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+    pub(super) fn act<T>(&self, emulated: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         // Nobody inside can become somebody else. Somebody who has is not somebody we could act for.
         let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         if (self.user, self.group) != own {
@@ -50,7 +50,7 @@ impl Caller {
         }
         privilege::act_with(Capabilities::from_bits(self.capabilities))?;
         rustix::process::umask(Mode::from_raw_mode(self.umask));
-        let done = deed();
+        let done = emulated();
         privilege::act_with(Capabilities::from_bits(u64::MAX))?;
         done
     }

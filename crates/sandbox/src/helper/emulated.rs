@@ -51,10 +51,10 @@ pub(super) enum EmulatedSyscall {
         seen: Seen,
         bytes: Vec<u8>,
     },
-    /// The same as another deed, which makes a directory a repository, after files in it were replaced by copies of what was judged.
+    /// The same as another emulated call, which makes a directory a repository, after files in it were replaced by copies of what was judged.
     AfterCopies {
         copies: Vec<JudgedCopy>,
-        deed: Box<EmulatedSyscall>,
+        emulated: Box<EmulatedSyscall>,
     },
     Link {
         from: Seen,
@@ -128,11 +128,11 @@ impl EmulatedSyscall {
                 let (file, heirs, draft) = opening.perform(caller)?;
                 Ok(Opened::Draft(file, heirs, Box::new(draft)))
             }
-            Self::AfterCopies { copies, deed } => {
+            Self::AfterCopies { copies, emulated } => {
                 caller.act(|| {
                     copies.iter().try_for_each(|copy| put_copy(&copy.entry, &copy.seen, &copy.bytes))
                 })?;
-                deed.perform(caller, patience)
+                emulated.perform(caller, patience)
             }
             Self::Change { how: Change::Length(length), .. }
                 if caller.longest_file()?.is_some_and(|longest| *length > longest) =>

@@ -62,8 +62,8 @@ pub(super) enum CallDecision {
 }
 
 impl CallDecision {
-    fn carry_out(deed: EmulatedSyscall) -> Self {
-        Self::CarryOut(Box::new(deed))
+    fn carry_out(emulated: EmulatedSyscall) -> Self {
+        Self::CarryOut(Box::new(emulated))
     }
 }
 
@@ -96,7 +96,7 @@ impl Judge<'_> {
         }
         let Some(told) = meaning(notice.number) else { return CallDecision::Fail(Errno::NOSYS) };
         match self.judged(notice, told) {
-            Ok(CallDecision::CarryOut(deed)) => self.without_git_programs(*deed),
+            Ok(CallDecision::CarryOut(emulated)) => self.without_git_programs(*emulated),
             Ok(answer) => answer,
             Err(Missing::Hidden) => self.hidden(told.operation),
             // The kernel can read memory that we cannot, for example pages that can be written only.
@@ -197,8 +197,8 @@ impl Judge<'_> {
         !self.order.namespaces
     }
 
-    fn carry_names(&self, deed: impl FnOnce() -> Result<EmulatedSyscall, Missing>) -> Judged {
-        if self.carries_names() { deed().map(CallDecision::carry_out) } else { Ok(CallDecision::GoOn) }
+    fn carry_names(&self, emulated: impl FnOnce() -> Result<EmulatedSyscall, Missing>) -> Judged {
+        if self.carries_names() { emulated().map(CallDecision::carry_out) } else { Ok(CallDecision::GoOn) }
     }
 
     /// A path that could not be made out.
@@ -248,11 +248,11 @@ impl Judge<'_> {
     /// Why a name that is not there must not come.
     fn made(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
-        let unborn = self.folded.unborn(self.order, &path, |unborn, path| {
-            unborn == path || brings_more(operation) && is_at_or_below(unborn, path)
+        let must_not_exist = self.folded.must_not_exist(self.order, &path, |must_not_exist, path| {
+            must_not_exist == path || brings_more(operation) && is_at_or_below(must_not_exist, path)
         });
-        unborn
-            .map(|unborn| refused_birth(operation, entry, unborn))
+        must_not_exist
+            .map(|must_not_exist| refused_birth(operation, entry, must_not_exist))
             .or_else(|| self.sealed_entry(operation, &path))
             .or_else(|| self.kept_entry(operation, entry))
     }
@@ -275,8 +275,8 @@ impl Judge<'_> {
         protect::sealed_by_name(&self.order.rulings, path).or_else(|| self.order_in_gitlink(path))
     }
 
-    fn unborn(&self, entry: &NamedEntry) -> Option<&MustNotExist> {
-        self.folded.unborn(self.order, &entry.path(), |unborn, path| unborn == path)
+    fn must_not_exist(&self, entry: &NamedEntry) -> Option<&MustNotExist> {
+        self.folded.must_not_exist(self.order, &entry.path(), |must_not_exist, path| must_not_exist == path)
     }
 
     /// What holds at a path. Where no mount keeps anything, a name that looks like a protected one is as protected.
@@ -336,8 +336,8 @@ impl Judge<'_> {
 
     /// Why a name that is there must not go: it is protected itself, or a link that bears such a name.
     fn gone(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
-        if let Some(unborn) = self.unborn(entry) {
-            return Some(refused_birth(operation, entry, unborn));
+        if let Some(must_not_exist) = self.must_not_exist(entry) {
+            return Some(refused_birth(operation, entry, must_not_exist));
         }
         let path = entry.path();
         if operation == Operation::Remove && self.is_inner_directory(&path) {
@@ -430,11 +430,11 @@ impl Judge<'_> {
     /// the directory, but those of the next command are where the rules say. The same for what others have in it that is hidden.
     fn held_in_place(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
-        let Confinement { rulings, unborn, sockets, .. } = self.order;
+        let Confinement { rulings, must_not_exist, sockets, .. } = self.order;
         let is_held = |ruling: &&Ruling| self.is_alone() || self.order.is_held(ruling);
         let rulings = rulings.iter().filter(|ruling| is_held(ruling) && self.stays(ruling));
         let inside = (rulings.map(|ruling| &ruling.path))
-            .chain(unborn.iter().map(|unborn| &unborn.path))
+            .chain(must_not_exist.iter().map(|must_not_exist| &must_not_exist.path))
             .chain(sockets)
             .find(|inside| inside.starts_with(&path))?;
         let rule = format!("{} is in it", inside.display());
@@ -521,9 +521,12 @@ fn brings_more(operation: Operation) -> bool {
     matches!(operation, Operation::Rename | Operation::Link)
 }
 
-fn refused_birth(operation: Operation, entry: &NamedEntry, unborn: &MustNotExist) -> CallDecision {
+fn refused_birth(operation: Operation, entry: &NamedEntry, must_not_exist: &MustNotExist) -> CallDecision {
     let target = entry.path().display().to_string();
-    CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule: unborn.origin.clone(), times: 1 })
+    CallDecision::Refuse(
+        Errno::PERM,
+        Denial { operation, target, rule: must_not_exist.origin.clone(), times: 1 },
+    )
 }
 
 /// What the kernel says to whoever may not do this to any file but their own, wherever it lies.

@@ -192,7 +192,7 @@ impl Count {
     }
 }
 
-/// Whether a deed came to an end.
+/// Whether an emulated call came to an end.
 enum Carried {
     Out,
     /// It has to be judged again.
@@ -213,9 +213,10 @@ impl<'a> Watch<'a> {
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(channel, 1 << 20);
         let births = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         let mut cradles = HashMap::new();
-        for (place, unborn) in order.unborn.iter().enumerate() {
+        for (place, must_not_exist) in order.must_not_exist.iter().enumerate() {
             let flags = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO;
-            let watch = births.as_ref().map(|births| inotify::add_watch(births, &unborn.directory, flags));
+            let watch =
+                births.as_ref().map(|births| inotify::add_watch(births, &must_not_exist.directory, flags));
             if let Some(Ok(watch)) = watch {
                 cradles.insert(watch, place);
             }
@@ -270,8 +271,8 @@ impl<'a> Watch<'a> {
                     return self.listener.refuse(&notice, errno);
                 }
                 CallDecision::Fail(errno) => return self.listener.refuse(&notice, errno),
-                CallDecision::CarryOut(deed) => {
-                    if let Carried::Out = self.carry_out(&notice, *deed) {
+                CallDecision::CarryOut(emulated) => {
+                    if let Carried::Out = self.carry_out(&notice, *emulated) {
                         return;
                     }
                 }
@@ -280,14 +281,14 @@ impl<'a> Watch<'a> {
         self.listener.refuse(&notice, Errno::LOOP);
     }
 
-    fn carry_out(&mut self, notice: &Notice, deed: EmulatedSyscall) -> Carried {
-        let done =
-            Caller::of(notice.pid).and_then(|caller| Ok((caller, deed.perform(&caller, Patience::None)?)));
+    fn carry_out(&mut self, notice: &Notice, emulated: EmulatedSyscall) -> Carried {
+        let done = Caller::of(notice.pid)
+            .and_then(|caller| Ok((caller, emulated.perform(&caller, Patience::None)?)));
         if done.is_ok() {
-            let late = self.judge.remove_late_links(&deed);
+            let late = self.judge.remove_late_links(&emulated);
             late.into_iter().for_each(|denial| self.tell(denial));
         }
-        match (done, deed) {
+        match (done, emulated) {
             (Ok((_, Opened::Nothing)), _) => self.listener.done(notice),
             (Ok((_, Opened::Count(count))), _) => self.listener.done_with(notice, count),
             (Ok((_, Opened::File(file, heirs))), _) => {
@@ -305,8 +306,13 @@ impl<'a> Watch<'a> {
                 }
             }
             (Ok((_, Opened::Pair(pair))), _) => pair.give(&self.listener, notice),
-            (Ok((caller, Opened::Later)), deed) => {
-                self.waiters.send(&Wait { listener: &self.listener, notice, caller: &caller, deed: &deed });
+            (Ok((caller, Opened::Later)), emulated) => {
+                self.waiters.send(&Wait {
+                    listener: &self.listener,
+                    notice,
+                    caller: &caller,
+                    emulated: &emulated,
+                });
             }
             // The name has become a link after it was judged.
             (Err(Errno::LOOP), EmulatedSyscall::Open(_)) => return Carried::Not,
@@ -361,16 +367,16 @@ impl<'a> Watch<'a> {
         while let Ok(event) = reader.next() {
             closed.push(event.wd());
             let Some(place) = self.cradles.get(&event.wd()) else { continue };
-            let directory = &self.judge.order.unborn[*place].directory;
+            let directory = &self.judge.order.must_not_exist[*place].directory;
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())).unwrap_or_default();
             let path = directory.join(name);
-            let found = self.judge.order.unborn.iter().find(|it| it.path == path);
-            born.extend(found.map(|unborn| Denial {
+            let found = self.judge.order.must_not_exist.iter().find(|it| it.path == path);
+            born.extend(found.map(|must_not_exist| Denial {
                 operation: Operation::Create,
                 target: path.display().to_string(),
                 rule: format!(
                     "{}; it has come into being all the same, from outside or as a socket",
-                    unborn.origin
+                    must_not_exist.origin
                 ),
                 times: 1,
             }));

@@ -15,7 +15,7 @@ const MOST_FILES: usize = 200_000;
 #[derive(Default)]
 pub(super) struct Ruled {
     /// What must neither come nor go.
-    pub(super) unborn: Vec<MustNotExist>,
+    pub(super) must_not_exist: Vec<MustNotExist>,
     /// Rules that have no effect, in sentences.
     pub(super) remarks: Vec<String>,
 }
@@ -27,7 +27,7 @@ pub(super) fn add_rules(
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Result<Ruled, PlanError> {
-    let (Ruled { mut unborn, mut remarks }, mut found) = (Ruled::default(), Vec::new());
+    let (Ruled { mut must_not_exist, mut remarks }, mut found) = (Ruled::default(), Vec::new());
     for rule in &confined.rules {
         if rule.place.needs_home() && surroundings.home.is_none() || rule.place.is_of_another_home() {
             return Err(PlanError::NoHome { pattern: rule.place.text().to_owned() });
@@ -42,12 +42,12 @@ pub(super) fn add_rules(
         if let Some(missing) = way.missing().filter(|_| steps.is_empty() && rule.access == Access::Write) {
             // A command makes it, also under a name that is protected otherwise.
             if is_writable(rulings, &way.end) && missing.parent() == Some(&*way.end) {
-                unborn.extend(protect::not_yet(&missing, &way.end));
+                must_not_exist.extend(protect::not_yet(&missing, &way.end));
                 rulings.push(Ruling::new(missing, rule.access, origin));
                 continue;
             }
             // Where a command can make it, it must not come as a link, nor bring protected names with it.
-            unborn.extend(protect::not_yet(&missing, &way.end));
+            must_not_exist.extend(protect::not_yet(&missing, &way.end));
             remarks.push(format!(
                 "`{}` was to be writable, but there is no {}; make the directory first",
                 rule.place.text(),
@@ -56,7 +56,7 @@ pub(super) fn add_rules(
             continue;
         }
         if rule.place.resolved_links().is_some() && !way.links().is_empty() {
-            unborn.extend(way.kept(&origin));
+            must_not_exist.extend(way.kept(&origin));
             remarks.push(format!(
                 "`{}` has been replaced by a link, so the rule about it has no effect; remove the link",
                 rule.place.text()
@@ -67,7 +67,7 @@ pub(super) fn add_rules(
             (true, _) => vec![way],
             (false, true) => {
                 // Links are not followed below, but what was named may be one.
-                unborn.extend(way.kept(&origin));
+                must_not_exist.extend(way.kept(&origin));
                 let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
                 if search.walk(&way.end, &steps).is_err() {
                     let pattern = rule.place.text().to_owned();
@@ -95,7 +95,7 @@ pub(super) fn add_rules(
                 found.push(LinkedPlace { way, links, ruling: Ruling::new("", rule.access, origin.clone()) });
                 continue;
             }
-            unborn.extend(way.kept(&origin));
+            must_not_exist.extend(way.kept(&origin));
             // What is not there cannot be read, and is not made.
             if way.leads_somewhere() {
                 rulings.push(Ruling::new(way.end, rule.access, origin.clone()));
@@ -103,9 +103,9 @@ pub(super) fn add_rules(
         }
     }
     for found in found {
-        remarks.extend(found.add(rulings, &mut unborn));
+        remarks.extend(found.add(rulings, &mut must_not_exist));
     }
-    Ok(Ruled { unborn, remarks })
+    Ok(Ruled { must_not_exist, remarks })
 }
 
 /// A rule that hides nothing may be a slip of the pen. The file may also come later, so it is no error.
@@ -128,7 +128,7 @@ struct LinkedPlace {
 
 impl LinkedPlace {
     /// Answers with why the rule has no effect, where a person named the place.
-    fn add(self, rulings: &mut Rulings, unborn: &mut Vec<MustNotExist>) -> Option<String> {
+    fn add(self, rulings: &mut Rulings, must_not_exist: &mut Vec<MustNotExist>) -> Option<String> {
         let Self { way, links, ruling } = self;
         let above = links.iter().filter_map(|link| Some((link, link.parent()?)));
         let by_commands = above.clone().any(|(_, directory)| is_writable(rulings, directory));
@@ -139,8 +139,8 @@ impl LinkedPlace {
                 way.end.display()
             ));
         }
-        unborn.extend(way.kept(&ruling.origin));
-        unborn.extend(above.map(|(link, directory)| MustNotExist {
+        must_not_exist.extend(way.kept(&ruling.origin));
+        must_not_exist.extend(above.map(|(link, directory)| MustNotExist {
             path: link.clone(),
             directory: directory.to_owned(),
             origin: ruling.origin.clone(),

@@ -28,12 +28,12 @@ pub(super) fn add(
     rulings: &mut Rulings,
 ) -> Vec<MustNotExist> {
     let tmux = Path::new("/tmp").join(tmux_directory(rustix::process::getuid()));
-    let mut unborn = add_place(&tmux, TMUX, files, rulings);
+    let mut must_not_exist = add_place(&tmux, TMUX, files, rulings);
     for ServerPlace { path, variable } in &surroundings.own_files.server_places {
         let origin = format!("protected: {variable} tells your own programs to trust a server there");
-        unborn.extend(add_place(path, &origin, files, rulings));
+        must_not_exist.extend(add_place(path, &origin, files, rulings));
     }
-    unborn
+    must_not_exist
 }
 
 fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
@@ -45,9 +45,9 @@ fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings
     if is_named || !is_writable(&way.end) {
         return Vec::new();
     }
-    let unborn = way.kept(origin);
+    let must_not_exist = way.kept(origin);
     if way.leads_somewhere() {
         rulings.push(Ruling::new(way.end, Access::Read, origin));
     }
-    unborn
+    must_not_exist
 }

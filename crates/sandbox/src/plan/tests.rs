@@ -124,8 +124,8 @@ fn check(plan: &Plan, expected: &[(&str, Access)]) {
     }
 }
 
-fn unborn(plan: &Plan) -> Vec<String> {
-    plan.unborn.iter().map(|unborn| unborn.path.display().to_string()).collect()
+fn must_not_exist(plan: &Plan) -> Vec<String> {
+    plan.must_not_exist.iter().map(|must_not_exist| must_not_exist.path.display().to_string()).collect()
 }
 
 use Access::{Deny, Read, Write};
@@ -145,7 +145,7 @@ fn read_only_lets_nothing_be_written() {
     let tree = Tree::of(&["/w/", "/tmp/", "/etc/hosts"]);
     let plan = planned(&Confined::new(Base::ReadOnly), &tree);
     check(&plan, &[("/w", Read), ("/tmp/x", Read), ("/etc/hosts", Read), ("/", Read)]);
-    assert!(plan.unborn.is_empty());
+    assert!(plan.must_not_exist.is_empty());
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_writable_place_that_is_missing_is_left_out_with_a_remark() {
     let remark = "`/nowhere` was to be writable, but there is no /nowhere; make the directory first";
     assert_eq!(plan.remarks[0], remark);
     // A command can make it, but not with a repository in it that the next plan would take for the user's.
-    assert!(unborn(&plan).contains(&"/w/later/.git".to_owned()), "{:?}", plan.unborn);
+    assert!(must_not_exist(&plan).contains(&"/w/later/.git".to_owned()), "{:?}", plan.must_not_exist);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
     for path in
         ["/h/.profile", "/h/.bash_profile", "/h/.zshenv", "/h/.config/windlass", "/h/.ssh", "/h/.config/nvim"]
     {
-        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+        assert!(must_not_exist(&made).contains(&path.to_owned()), "{path}: {:?}", made.must_not_exist);
     }
     // A rule that names the file itself is the exception.
     let named = home.with(Pattern::new("/h/.bashrc"), Write);
@@ -266,14 +266,18 @@ fn a_writable_part_of_the_home_opens_nothing_that_programs_of_the_user_obey() {
     };
     let cargo = planned("~/.cargo", "/w");
     check(&cargo, &[("/h/.cargo/bin/x", Read), ("/h/.cargo/registry/x", Write), ("/h/.cargo/other", Write)]);
-    assert!(unborn(&cargo).contains(&"/h/.cargo/config.toml".to_owned()), "{:?}", cargo.unborn);
+    assert!(
+        must_not_exist(&cargo).contains(&"/h/.cargo/config.toml".to_owned()),
+        "{:?}",
+        cargo.must_not_exist
+    );
     check(&planned("~/.cargo/bin", "/w"), &[("/h/.cargo/bin/x", Write)]);
     let behind_a_link = planned("~/.m2", "/w");
     check(&behind_a_link, &[("/far/m2/repository", Write)]);
     assert!(
-        unborn(&behind_a_link).contains(&"/far/m2/settings.xml".to_owned()),
+        must_not_exist(&behind_a_link).contains(&"/far/m2/settings.xml".to_owned()),
         "{:?}",
-        behind_a_link.unborn
+        behind_a_link.must_not_exist
     );
     // A directory of settings that is the workspace, because its files are the work, is open behind a link.
     check(&planned("", "/h/dot"), &[("/h/dot/nvim/x", Write)]);
@@ -298,7 +302,7 @@ fn directories_on_the_path_are_unwritable_and_those_of_the_project_stay_writable
         ],
     );
     for path in ["/w/l", "/w/missing/bin"] {
-        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+        assert!(must_not_exist(&made).contains(&path.to_owned()), "{path}: {:?}", made.must_not_exist);
     }
     let named = write().with(Pattern::new("/w/.venv/bin"), Write);
     let made = plan(&named, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
@@ -315,7 +319,7 @@ fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
     let made = plan(&allowed, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
     check(&made, &[("/w/token", Deny), ("/h/keys/1", Deny), ("/h/keys/2", Write)]);
     for path in ["/w/current", "/w/replaced"] {
-        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+        assert!(must_not_exist(&made).contains(&path.to_owned()), "{path}: {:?}", made.must_not_exist);
     }
 }
 
@@ -365,7 +369,7 @@ fn what_a_repositorys_configuration_makes_git_obey_stays_as_it_is() {
     check(&plan, &kept.map(|path| (path, Read)));
     check(&plan, &[("/w/src/main.rs", Write), ("/w/.git/objects/x", Write)]);
     for missing in ["/w/tools/watch", "/w/deploy/ssh"] {
-        assert!(unborn(&plan).contains(&missing.to_owned()), "{missing}: {:?}", plan.unborn);
+        assert!(must_not_exist(&plan).contains(&missing.to_owned()), "{missing}: {:?}", plan.must_not_exist);
     }
     assert_eq!(plan.repositories, [Repository { git_dir: "/w/.git".into(), work_tree: "/w".into() }]);
 }
@@ -391,7 +395,7 @@ fn settings_of_agents_stay_as_they_are_and_do_not_come_into_being() {
     let tree = Tree::of(&["/w/.codex/config.toml"]);
     let plan = planned(&write(), &tree);
     check(&plan, &[("/w/.codex/config.toml", Read), ("/w/other", Write)]);
-    assert_eq!(unborn(&plan), ["/w/.agents", "/w/.windlass", "/w/HEAD"]);
+    assert_eq!(must_not_exist(&plan), ["/w/.agents", "/w/.windlass", "/w/HEAD"]);
 }
 
 #[test]
@@ -404,15 +408,15 @@ fn in_a_repository_only_what_gives_orders_is_protected() {
     check_judged(&plan, "/w/.git/config");
     check_judged(&plan, "/w/.git/config.worktree");
     assert!(plan.rulings.iter().any(|ruling| ruling.path == Path::new("/w/.git") && ruling.pinned));
-    let unborn = unborn(&plan);
-    assert!(unborn.iter().any(|it| it == "/w/.git/commondir"), "{unborn:?}");
-    assert!(!unborn.iter().any(|it| it == "/w/.git"), "{unborn:?}");
+    let must_not_exist = must_not_exist(&plan);
+    assert!(must_not_exist.iter().any(|it| it == "/w/.git/commondir"), "{must_not_exist:?}");
+    assert!(!must_not_exist.iter().any(|it| it == "/w/.git"), "{must_not_exist:?}");
 }
 
 /// Whether the content of a configuration is judged, and nothing else keeps it.
 fn check_judged(plan: &Plan, path: &str) {
     assert!(plan.judged_configurations().any(|it| it == Path::new(path)), "{path}: {plan:?}");
-    assert!(!unborn(plan).iter().any(|it| it == path), "{path}: {plan:?}");
+    assert!(!must_not_exist(plan).iter().any(|it| it == path), "{path}: {plan:?}");
 }
 
 #[test]
@@ -421,12 +425,12 @@ fn a_configuration_that_cannot_be_judged_stays_as_it_is() {
     let alone = Machine { supervisor: false, ..machine() };
     let kept = plan(&write(), &surroundings(), &alone, &Tree::of(&lines)).unwrap();
     check(&kept, &[("/w/.git/config", Read)]);
-    assert!(unborn(&kept).contains(&"/w/.git/config.worktree".to_owned()));
+    assert!(must_not_exist(&kept).contains(&"/w/.git/config.worktree".to_owned()));
     // Other programs may read what a link leads to.
     let lines = ["/w/.git/HEAD", "/w/.git/config -> ../shared", "/w/shared"];
     let kept = planned(&write(), &Tree::of(&lines));
     check(&kept, &[("/w/shared", Read)]);
-    assert!(unborn(&kept).contains(&"/w/.git/config".to_owned()));
+    assert!(must_not_exist(&kept).contains(&"/w/.git/config".to_owned()));
     // A rule about the file says what holds.
     for (access, rule) in [(Read, "read"), (Write, "write"), (Deny, "deny")] {
         let confined = write().with(Pattern::new(".git/config"), access);
@@ -493,7 +497,7 @@ fn repositories_within_a_repository_are_protected_too() {
     let lines = ["/w/.git/HEAD", "/w/.git/modules/lib/a/HEAD", "/w/.git/modules/lib/a/config"];
     let plan = planned(&write(), &Tree::of(&lines));
     check(&plan, &[("/w/.git/modules/lib/a/config", Read), ("/w/.git/modules/lib/a/index", Write)]);
-    assert!(unborn(&plan).iter().any(|it| it == "/w/.git/modules/lib/a/hooks"));
+    assert!(must_not_exist(&plan).iter().any(|it| it == "/w/.git/modules/lib/a/hooks"));
 }
 
 #[test]
@@ -509,7 +513,7 @@ fn a_link_to_a_repository_cannot_be_replaced() {
     let lines = ["/w/.git -> /w/elsewhere", "/w/elsewhere/HEAD", "/w/elsewhere/config"];
     let plan = planned(&write(), &Tree::of(&lines));
     check_judged(&plan, "/w/elsewhere/config");
-    assert!(unborn(&plan).iter().any(|it| it == "/w/.git"));
+    assert!(must_not_exist(&plan).iter().any(|it| it == "/w/.git"));
 }
 
 /// A command made such a link, and the next one could read what was denied.
@@ -590,9 +594,15 @@ fn what_may_not_be_changed_and_is_not_there_does_not_come_into_being() {
         .with(Pattern::new("later"), Deny)
         .with(Pattern::new("kept/deep/er"), Read)
         .with(Pattern::new("/h/nowhere"), Deny);
-    let unborn = unborn(&planned(&confined, &tree));
-    assert!(unborn.starts_with(&["/w/later".to_owned(), "/w/kept/deep/er".to_owned()]), "{unborn:?}");
-    assert!(!unborn.iter().any(|it| it.starts_with("/h")), "nothing comes into being there: {unborn:?}");
+    let must_not_exist = must_not_exist(&planned(&confined, &tree));
+    assert!(
+        must_not_exist.starts_with(&["/w/later".to_owned(), "/w/kept/deep/er".to_owned()]),
+        "{must_not_exist:?}"
+    );
+    assert!(
+        !must_not_exist.iter().any(|it| it.starts_with("/h")),
+        "nothing comes into being there: {must_not_exist:?}"
+    );
 }
 
 /// A command exchanged such a link, and the next one could read what it had led to.
@@ -621,11 +631,11 @@ fn links_that_rules_are_about_stay_what_they_are() {
     // A command before this one could have made the link.
     check(&plan, &[("/w/target", Deny), ("/w/v1/secret", Deny), ("/w/real", Deny), ("/h/cache/x", Read)]);
     assert_eq!(plan.remarks.len(), 1, "{:?}", plan.remarks);
-    let unborn = unborn(&plan);
+    let must_not_exist = must_not_exist(&plan);
     for kept in ["/w/link", "/w/conf", "/w/d/.env", "/w/gone", "/w/not/there"] {
-        assert!(unborn.iter().any(|it| it == kept), "{kept}: {unborn:?}");
+        assert!(must_not_exist.iter().any(|it| it == kept), "{kept}: {must_not_exist:?}");
     }
-    assert!(!unborn.iter().any(|it| it == "/h/away"), "nothing is changed there: {unborn:?}");
+    assert!(!must_not_exist.iter().any(|it| it == "/h/away"), "nothing is changed there: {must_not_exist:?}");
 }
 
 /// Every directory of a repository was pinned, also those that were hidden, and then could not be found.
@@ -687,8 +697,11 @@ fn a_link_that_fits_a_pattern_opens_nothing() {
 fn a_temporary_directory_that_is_not_there_can_be_made_and_not_linked() {
     let surroundings = PolicyContext { temporary: Some("/w/tmp".into()), ..surroundings() };
     let plan = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/", "/tmp/"])).unwrap();
-    let unborn = unborn(&plan);
-    assert!(unborn.iter().any(|it| it == "/w/tmp/.git") && !unborn.iter().any(|it| it == "/w/tmp"));
+    let must_not_exist = must_not_exist(&plan);
+    assert!(
+        must_not_exist.iter().any(|it| it == "/w/tmp/.git")
+            && !must_not_exist.iter().any(|it| it == "/w/tmp")
+    );
 }
 
 /// What a link made a repository of looked like a rule of the user's.
@@ -718,9 +731,12 @@ fn a_repository_is_known_by_what_cannot_be_taken_from_it() {
     for repository in ["sub", "libs/foo", "deep/er"] {
         let config = format!("/w/.git/modules/{repository}/config");
         check(&plan, &[(&config, Read)]);
-        assert!(unborn(&plan).contains(&format!("/w/.git/modules/{repository}/hooks")), "{repository}");
+        assert!(
+            must_not_exist(&plan).contains(&format!("/w/.git/modules/{repository}/hooks")),
+            "{repository}"
+        );
     }
-    assert!(unborn(&plan).contains(&"/w/.git/worktrees/HEAD".to_owned()), "nothing takes its place");
+    assert!(must_not_exist(&plan).contains(&"/w/.git/worktrees/HEAD".to_owned()), "nothing takes its place");
     // One that is worked in itself, without its head.
     let plan = planned(&write(), &Tree::of(&["/w/objects/", "/w/refs/", "/w/config", "/w/hooks/a"]));
     check(&plan, &[("/w/hooks/a", Read), ("/w/objects/x", Write)]);
@@ -733,7 +749,7 @@ fn a_directory_that_a_rule_only_passes_stays_where_it_is() {
     let lines = ["/w/link -> p/../secret", "/w/p/", "/w/secret"];
     let plan = planned(&write().with(Pattern::new("link"), Deny), &Tree::of(&lines));
     check(&plan, &[("/w/secret", Deny)]);
-    assert!(unborn(&plan).contains(&"/w/p".to_owned()));
+    assert!(must_not_exist(&plan).contains(&"/w/p".to_owned()));
 }
 
 #[test]
@@ -743,15 +759,15 @@ fn links_on_the_way_to_a_hidden_socket_stay() {
     tree.entries.insert("/tmp/l/socket".into(), Entry::File(String::new()));
     let plan = planned(&write(), &tree);
     assert_eq!(plan.sockets, [PathBuf::from("/tmp/r/socket")]);
-    assert!(unborn(&plan).contains(&"/tmp/l".to_owned()));
+    assert!(must_not_exist(&plan).contains(&"/tmp/l".to_owned()));
 }
 
 #[test]
 fn the_hooks_that_a_repository_lacks_are_not_made_where_a_link_leads() {
     let lines = ["/w/.git/HEAD", "/w/.git/hooks -> ../later/hooks"];
-    let unborn = unborn(&planned(&write(), &Tree::of(&lines)));
+    let must_not_exist = must_not_exist(&planned(&write(), &Tree::of(&lines)));
     for kept in ["/w/.git/hooks", "/w/later/hooks"] {
-        assert!(unborn.iter().any(|it| it == kept), "{kept}: {unborn:?}");
+        assert!(must_not_exist.iter().any(|it| it == kept), "{kept}: {must_not_exist:?}");
     }
 }
 
@@ -857,7 +873,7 @@ fn a_plan_is_explained_line_by_line() {
 fn no_server_is_started_where_tmux_would_obey_it() {
     let place = format!("/tmp/tmux-{}", rustix::process::getuid().as_raw());
     let missing = planned(&write(), &Tree::of(&["/w/", "/tmp/"]));
-    assert!(unborn(&missing).contains(&place), "{missing:?}");
+    assert!(must_not_exist(&missing).contains(&place), "{missing:?}");
     let tree = Tree::of(&["/w/", &format!("{place}/")]);
     let there = planned(&write(), &tree);
     check(&there, &[(&format!("{place}/default"), Read), ("/tmp/other", Write)]);

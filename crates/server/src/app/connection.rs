@@ -36,7 +36,7 @@ pub(super) struct Connection {
     /// Which of them follow a session.
     subscriptions: HashMap<SessionId, AbortHandle>,
     /// How the client comes back if the connection is lost.
-    berth: Option<ResumePromise>,
+    promise: Option<ResumePromise>,
     after_loss: AfterLoss,
     is_closed: bool,
 }
@@ -100,7 +100,7 @@ impl Connection {
             errands: JoinSet::new(),
             reading: Arc::new(Semaphore::new(1)),
             subscriptions: HashMap::new(),
-            berth: None,
+            promise: None,
             after_loss,
             is_closed: false,
         }
@@ -133,33 +133,33 @@ impl Connection {
         if self.after_loss == AfterLoss::Ends {
             return Ok(None);
         }
-        let lobby = self.server.resumable_clients();
-        let former = request.token.as_ref().and_then(|token| lobby.take(token, request.grace_ms));
+        let resumable = self.server.resumable_clients();
+        let former = request.token.as_ref().and_then(|token| resumable.take(token, request.grace_ms));
         let resumed = former.is_some();
-        let berth = match former {
-            Some((processes, berth)) => {
+        let promise = match former {
+            Some((processes, promise)) => {
                 self.processes = processes;
                 // Whoever told the earlier connection may still be at it.
                 self.processes.let_go();
-                berth
+                promise
             }
-            None => lobby.reserve(&self.processes, request.grace_ms).map_err(|error| {
+            None => resumable.reserve(&self.processes, request.grace_ms).map_err(|error| {
                 Refusal::new(INTERNAL_ERROR, format!("cannot make a token to resume with: {error}"))
             })?,
         };
         let resumable =
-            Resumable { token: berth.token.reveal().to_owned(), grace_ms: berth.grace_ms(), resumed };
-        self.berth = Some(berth);
+            Resumable { token: promise.token.reveal().to_owned(), grace_ms: promise.grace_ms(), resumed };
+        self.promise = Some(promise);
         Ok(Some(resumable))
     }
 
     /// Takes the promise back that processes outlive the connection. `false`: another connection has them.
     pub(super) fn will_not_resume(&mut self) -> bool {
-        match self.berth.take() {
+        match self.promise.take() {
             None => true,
-            Some(berth) if self.server.resumable_clients().renounce(&berth) => true,
-            Some(berth) => {
-                self.berth = Some(berth);
+            Some(promise) if self.server.resumable_clients().renounce(&promise) => true,
+            Some(promise) => {
+                self.promise = Some(promise);
                 false
             }
         }
@@ -247,8 +247,8 @@ impl MessageHandler for Connection {
 
     async fn close(mut self) {
         self.errands.abort_all();
-        match self.berth.take() {
-            Some(berth) => self.server.resumable_clients().await_return(berth, &self.processes),
+        match self.promise.take() {
+            Some(promise) => self.server.resumable_clients().await_return(promise, &self.processes),
             None => self.processes.end_all().await,
         }
         self.is_closed = true;
@@ -262,8 +262,8 @@ impl Drop for Connection {
         if self.is_closed {
             return;
         }
-        match self.berth.take() {
-            Some(berth) => self.server.resumable_clients().await_return(berth, &self.processes),
+        match self.promise.take() {
+            Some(promise) => self.server.resumable_clients().await_return(promise, &self.processes),
             None => {
                 let processes = Arc::clone(&self.processes);
                 drop(runtime.spawn(async move { processes.end_all().await }));

@@ -64,10 +64,10 @@ impl ResumableClients {
         processes: &Arc<Processes>,
         grace_ms: Option<u64>,
     ) -> Result<ResumePromise, TokenError> {
-        let berth = ResumePromise { token: Token::random()?, grace: allowed(grace_ms), holder: 0 };
+        let promise = ResumePromise { token: Token::random()?, grace: allowed(grace_ms), holder: 0 };
         let place = ResumableClient { processes: Arc::clone(processes), holder: 0, ending: None };
-        self.lock().insert(berth.digest(), place);
-        Ok(berth)
+        self.lock().insert(promise.digest(), place);
+        Ok(promise)
     }
 
     /// Hands over what belongs to this token, whether its connection is lost or only about to be.
@@ -79,25 +79,25 @@ impl ResumableClients {
             ending.abort();
         }
         place.holder += 1;
-        let berth = ResumePromise { token, grace: allowed(grace_ms), holder: place.holder };
-        Some((Arc::clone(&place.processes), berth))
+        let promise = ResumePromise { token, grace: allowed(grace_ms), holder: place.holder };
+        Some((Arc::clone(&place.processes), promise))
     }
 
     /// The connection is lost: its processes go on for a while. Those that another connection took over are not touched.
-    pub(super) fn await_return(self: &Arc<Self>, berth: ResumePromise, processes: &Arc<Processes>) {
+    pub(super) fn await_return(self: &Arc<Self>, promise: ResumePromise, processes: &Arc<Processes>) {
         let mut places = self.lock();
         let awaited = places.values().filter(|place| place.ending.is_some()).count();
-        let Some(place) = places.get_mut(&berth.digest()) else { return };
-        if place.holder != berth.holder {
+        let Some(place) = places.get_mut(&promise.digest()) else { return };
+        if place.holder != promise.holder {
             return;
         }
         processes.let_go();
-        let grace = if awaited < MOST_AWAITED { berth.grace } else { Duration::ZERO };
-        let lobby = Arc::clone(self);
+        let grace = if awaited < MOST_AWAITED { promise.grace } else { Duration::ZERO };
+        let resumable = Arc::clone(self);
         let ending = tokio::spawn(async move {
             // timer: how long a client may be away.
             tokio::time::sleep(grace).await;
-            if let Some(place) = lobby.give_up(&berth) {
+            if let Some(place) = resumable.give_up(&promise) {
                 place.processes.end_all().await;
             }
         });
@@ -105,15 +105,15 @@ impl ResumableClients {
     }
 
     /// Nobody will come back for these. `false`: another connection has them already.
-    pub(super) fn renounce(&self, berth: &ResumePromise) -> bool {
-        self.give_up(berth).is_some()
+    pub(super) fn renounce(&self, promise: &ResumePromise) -> bool {
+        self.give_up(promise).is_some()
     }
 
     /// Takes out what nobody came back for. It may have been fetched in the very moment in which the time was up.
-    fn give_up(&self, berth: &ResumePromise) -> Option<ResumableClient> {
+    fn give_up(&self, promise: &ResumePromise) -> Option<ResumableClient> {
         let mut places = self.lock();
-        let abandoned = places.get(&berth.digest()).is_some_and(|place| place.holder == berth.holder);
-        if abandoned { places.remove(&berth.digest()) } else { None }
+        let abandoned = places.get(&promise.digest()).is_some_and(|place| place.holder == promise.holder);
+        if abandoned { places.remove(&promise.digest()) } else { None }
     }
 
     /// Ends everything that still waits for a client.

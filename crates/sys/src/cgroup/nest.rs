@@ -97,7 +97,7 @@ pub struct UnusedController {
 /// A runtime's groups. Dropping it removes those that are empty.
 #[derive(Debug)]
 pub struct RuntimeCgroup {
-    twigs: Vec<HierarchyGroup>,
+    groups: Vec<HierarchyGroup>,
     next: AtomicU64,
     /// Emptied branches that can be used again: those of memory cost the kernel most to make.
     emptied: Mutex<Vec<Branch>>,
@@ -123,41 +123,43 @@ impl RuntimeCgroup {
         name: RuntimeCgroupName,
         wanted: &[Controller],
     ) -> (Option<Self>, Vec<UnusedController>) {
-        let (mut twigs, mut refusals): (Vec<HierarchyGroup>, _) = (Vec::new(), Vec::new());
+        let (mut groups, mut refusals): (Vec<HierarchyGroup>, _) = (Vec::new(), Vec::new());
         for &controller in wanted {
-            match add_twig(hierarchies, name, controller, &mut twigs) {
+            match add_twig(hierarchies, name, controller, &mut groups) {
                 Ok(()) => {}
                 Err(reason) => refusals.push(UnusedController { controller, reason }),
             }
         }
         let nest =
-            Self { twigs, next: AtomicU64::new(1), emptied: Mutex::default(), lingering: Mutex::default() };
-        ((!nest.twigs.is_empty()).then_some(nest), refusals)
+            Self { groups, next: AtomicU64::new(1), emptied: Mutex::default(), lingering: Mutex::default() };
+        ((!nest.groups.is_empty()).then_some(nest), refusals)
     }
 
     /// By which interface a controller is used here; `None`: not at all.
     pub fn version(&self, controller: Controller) -> Option<Version> {
-        self.twigs.iter().find(|twig| twig.controllers.contains(&controller)).map(|twig| twig.version)
+        self.groups.iter().find(|group| group.controllers.contains(&controller)).map(|group| group.version)
     }
 
     /// A leaf with these controllers: for the processes of one session.
     pub fn leaf(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         self.retry_lingering();
-        let needed = self.twigs.iter().filter(|twig| twig.controllers.iter().any(|it| wanted.contains(it)));
-        let branches = needed.map(|twig| self.branch(twig)).collect::<io::Result<_>>()?;
+        let needed =
+            self.groups.iter().filter(|group| group.controllers.iter().any(|it| wanted.contains(it)));
+        let branches = needed.map(|group| self.branch(group)).collect::<io::Result<_>>()?;
         Ok(SessionCgroup { branches })
     }
 
     /// The place for sessions that have no leaf of their own: all are counted together there.
     pub fn common(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
-        let needed = self.twigs.iter().filter(|twig| twig.controllers.iter().any(|it| wanted.contains(it)));
-        let branch = |twig: &HierarchyGroup| match twig.version {
+        let needed =
+            self.groups.iter().filter(|group| group.controllers.iter().any(|it| wanted.contains(it)));
+        let branch = |group: &HierarchyGroup| match group.version {
             // Here a group may be divided and hold processes too.
-            Version::V1 => Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone()),
+            Version::V1 => Branch::open(group.version, group.directory.clone(), group.controllers.clone()),
             Version::V2 => {
-                let directory = twig.directory.join("common");
+                let directory = group.directory.join("common");
                 make_directory(&directory)?;
-                Branch::open(twig.version, directory, twig.controllers.clone())
+                Branch::open(group.version, directory, group.controllers.clone())
             }
         };
         Ok(SessionCgroup { branches: needed.map(branch).collect::<io::Result<_>>()? })
@@ -165,10 +167,10 @@ impl RuntimeCgroup {
 
     /// The nest itself, to limit and to count everything in it.
     pub fn whole(&self) -> io::Result<SessionCgroup> {
-        let branch = |twig: &HierarchyGroup| {
-            Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone())
+        let branch = |group: &HierarchyGroup| {
+            Branch::open(group.version, group.directory.clone(), group.controllers.clone())
         };
-        Ok(SessionCgroup { branches: self.twigs.iter().map(branch).collect::<io::Result<_>>()? })
+        Ok(SessionCgroup { branches: self.groups.iter().map(branch).collect::<io::Result<_>>()? })
     }
 
     /// Takes back a leaf whose session is over. It may take a moment: memory that was left in it is given up.
@@ -187,22 +189,22 @@ impl RuntimeCgroup {
     /// Removes everything of it that is empty, itself included. For a runtime that starts nothing more.
     pub fn remove_empty(&self) {
         self.emptied.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        for twig in &self.twigs {
-            remove_with_children(&twig.directory);
+        for group in &self.groups {
+            remove_with_children(&group.directory);
         }
     }
 
-    fn branch(&self, twig: &HierarchyGroup) -> io::Result<Branch> {
+    fn branch(&self, group: &HierarchyGroup) -> io::Result<Branch> {
         let mut emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = emptied.iter().position(|branch| branch.directory.parent() == Some(&*twig.directory));
+        let place = emptied.iter().position(|branch| branch.directory.parent() == Some(&*group.directory));
         if let Some(place) = place {
             return Ok(emptied.swap_remove(place));
         }
         drop(emptied);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let directory = twig.directory.join(format!("leaf-{number}"));
+        let directory = group.directory.join(format!("leaf-{number}"));
         make_directory(&directory)?;
-        Branch::open(twig.version, directory, twig.controllers.clone())
+        Branch::open(group.version, directory, group.controllers.clone())
     }
 
     fn retry_lingering(&self) {
@@ -226,7 +228,7 @@ fn add_twig(
     hierarchies: &Hierarchies,
     name: RuntimeCgroupName,
     controller: Controller,
-    twigs: &mut Vec<HierarchyGroup>,
+    groups: &mut Vec<HierarchyGroup>,
 ) -> Result<(), Unusable> {
     if hierarchies.confined {
         return Err(Unusable::Confined);
@@ -240,10 +242,10 @@ fn add_twig(
     if place.version == Version::V2 && controller != Controller::Cpu {
         enable(&directory, controller)?;
     }
-    match twigs.iter_mut().find(|twig| twig.directory == directory) {
-        Some(twig) => twig.controllers.push(controller),
+    match groups.iter_mut().find(|group| group.directory == directory) {
+        Some(group) => group.controllers.push(controller),
         None => {
-            twigs.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] })
+            groups.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] })
         }
     }
     Ok(())

@@ -60,7 +60,7 @@ pub(crate) struct Stage {
     process: Process,
     input: Option<OwnedFd>,
     output: OwnedFd,
-    brand: RuntimeTag,
+    runtime_tag: RuntimeTag,
     mark: Mark,
     /// Everything it printed that was read.
     printed: Vec<u8>,
@@ -70,8 +70,8 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn on_terminal(play: &Play) -> Self {
         let pty = pty::open(pty::Size::default()).expect("a terminal can be opened");
-        let (process, brand, mark) = start(play, Stdio::Terminal { slave: pty.slave.as_fd() });
-        Self::new(process, None, pty.master, (brand, mark))
+        let (process, runtime_tag, mark) = start(play, Stdio::Terminal { slave: pty.slave.as_fd() });
+        Self::new(process, None, pty.master, (runtime_tag, mark))
     }
 
     pub(crate) fn on_pipes(play: &Play) -> Self {
@@ -81,18 +81,18 @@ impl Stage {
             stdout: output.theirs.as_fd(),
             stderr: output.theirs.as_fd(),
         };
-        let (process, brand, mark) = start(play, stdio);
-        Self::new(process, Some(input.ours), output.ours, (brand, mark))
+        let (process, runtime_tag, mark) = start(play, stdio);
+        Self::new(process, Some(input.ours), output.ours, (runtime_tag, mark))
     }
 
     fn new(
         process: Process,
         input: Option<OwnedFd>,
         output: OwnedFd,
-        (brand, mark): (RuntimeTag, Mark),
+        (runtime_tag, mark): (RuntimeTag, Mark),
     ) -> Self {
         let (printed, watch) = (Vec::new(), Mutex::new(Watch::default()));
-        Self { process, input, output, brand, mark, printed, watch }
+        Self { process, input, output, runtime_tag, mark, printed, watch }
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -184,7 +184,7 @@ impl Stage {
     }
 
     pub(crate) fn members(&self) -> Vec<Pid> {
-        tree::members(self.brand, |mark| mark == self.mark).iter().map(Process::pid).collect()
+        tree::members(self.runtime_tag, |mark| mark == self.mark).iter().map(Process::pid).collect()
     }
 
     fn read_within(&mut self, time: Timespec) -> Progress {
@@ -217,7 +217,7 @@ pub(crate) enum Progress {
 impl Drop for Stage {
     fn drop(&mut self) {
         loop {
-            let members = tree::members(self.brand, |mark| mark == self.mark);
+            let members = tree::members(self.runtime_tag, |mark| mark == self.mark);
             if members.is_empty() {
                 break;
             }
@@ -237,8 +237,8 @@ impl Drop for Stage {
 fn start(play: &Play, stdio: Stdio<'_>) -> (Process, RuntimeTag, Mark) {
     static ADOPTION: OnceLock<tree::Adoption> = OnceLock::new();
     ADOPTION.get_or_init(tree::adopt_orphans);
-    let brand = RuntimeTag::generate();
-    let mark = brand.mark(1, Fate::WithRuntime);
+    let runtime_tag = RuntimeTag::generate();
+    let mark = runtime_tag.mark(1, Fate::WithRuntime);
     let program = find(&play.words[0]);
     let directory = text(play.directory.as_os_str());
     let launched = launch(&Launch {
@@ -247,14 +247,14 @@ fn start(play: &Play, stdio: Stdio<'_>) -> (Process, RuntimeTag, Mark) {
         environment: &play.environment,
         directory: &directory,
         stdio,
-        mark: Some((brand, mark)),
+        mark: Some((runtime_tag, mark)),
         open_files: None,
         limits: windlass_sys::limits::ProcessLimits::default(),
         groups: &[],
         passed: &[],
         kinship: Kinship::Child,
     });
-    (launched.unwrap_or_else(|failure| panic!("{program:?}: {failure}")), brand, mark)
+    (launched.unwrap_or_else(|failure| panic!("{program:?}: {failure}")), runtime_tag, mark)
 }
 
 fn find(name: &CString) -> CString {

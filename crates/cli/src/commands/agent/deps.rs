@@ -21,19 +21,19 @@ use crate::args::AgentOptions;
 use crate::commands::patch_helper;
 use crate::config::Config;
 
-/// A crew, and what has to be ended after it.
+/// The dependencies of a team of agents, and the parts that must be ended after it.
 pub(super) struct Workshop {
-    pub(super) crew: AgentDeps,
+    pub(super) deps: AgentDeps,
     pub(super) engine: Engine,
     pub(super) foreign: Option<Servers>,
 }
 
-/// Whom a crew has to do with.
+/// The people and programs outside that a team of agents deals with.
 pub(super) struct Outside {
     /// Where everything is told.
     pub(super) events: mpsc::Sender<AgentEvent>,
     /// Who can be asked.
-    pub(super) attendant: Option<Arc<dyn UserPrompter>>,
+    pub(super) prompter: Option<Arc<dyn UserPrompter>>,
     /// Who can be asked by other people's tools.
     pub(super) elicitor: Option<Arc<dyn Elicitor>>,
 }
@@ -56,13 +56,13 @@ impl Workshop {
         let sandbox = toolbox_options.sandbox.clone();
         let toolbox = Toolbox::new(engine.clone(), toolbox_options);
         let responses = client.provider().wire == WireKind::Responses;
-        let manners = AgentConfig {
-            voice: model_params(settings, model),
-            context: context::entries(configured, config, outside.attendant.is_some())?,
+        let agent_config = AgentConfig {
+            params: model_params(settings, model),
+            context: context::entries(configured, config, outside.prompter.is_some())?,
             output_schema: schema(options)?,
             sandbox,
             approval: context::approval(configured),
-            background: if outside.attendant.is_some() {
+            background: if outside.prompter.is_some() {
                 Background::Wake
             } else {
                 background(settings, options)
@@ -71,18 +71,18 @@ impl Workshop {
             web_search: responses && settings.web_search != WebSearch::Disabled,
             ..agent_config(configured, config)
         };
-        let crew = AgentDeps {
-            speaker: Arc::new(client),
+        let deps = AgentDeps {
+            model_client: Arc::new(client),
             toolbox: Box::new(move || toolbox.for_another_caller()),
             foreign: foreign.clone(),
             threads: threads(settings, options, config),
             clock: windlass_sys::clock::wall,
-            attendant: outside.attendant,
+            prompter: outside.prompter,
             events: outside.events,
             cells: Some(Arc::new(ConfinedCells::new(&engine, configured, config))),
-            manners,
+            config: agent_config,
         };
-        Ok(Self { crew, engine, foreign })
+        Ok(Self { deps, engine, foreign })
     }
 }
 
@@ -117,7 +117,7 @@ fn agent_config(configured: &Configured, config: &Config) -> AgentConfig {
     let window = settings.context_window;
     let tries = settings.provider().map_or(5, |provider| provider.stream_max_retries);
     AgentConfig {
-        voice: ModelParams::default(),
+        params: ModelParams::default(),
         directory: configured.directory.clone(),
         context: Vec::new(),
         compact_at: settings.compaction_limit(window),

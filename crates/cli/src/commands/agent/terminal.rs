@@ -98,7 +98,7 @@ impl TerminalContext<'_> {
         let (person, mut asked) = TerminalPrompter::new();
         let (events, received) = mpsc::channel(EVENTS);
         let person = Arc::new(person);
-        let outside = Outside { events, attendant: Some(person.clone()), elicitor: Some(person) };
+        let outside = Outside { events, prompter: Some(person.clone()), elicitor: Some(person) };
         // Nobody sits there yet who could be asked: a server that asks before it is up is told no.
         let declining = async {
             while let Some(question) = asked.recv().await {
@@ -111,8 +111,8 @@ impl TerminalContext<'_> {
             () = declining => return Ok(Ended::Left),
             () = front.until_left() => return Ok(Ended::Left),
         };
-        let Workshop { crew, engine, foreign } = opened;
-        let started = Team::start(crew, beginning);
+        let Workshop { deps, engine, foreign } = opened;
+        let started = Team::start(deps, beginning);
         let (team, root) = started.context("cannot begin the conversation")?;
         let parts =
             Parts { stage: self, engine: engine.clone(), team, root: root.clone(), events: received, asked };

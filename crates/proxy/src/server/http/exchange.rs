@@ -28,7 +28,7 @@ pub(super) async fn exchange(
     traffic: &Traffic,
 ) -> HowEnded {
     let limits = limits(visit);
-    let idle = visit.house.options.idle_time;
+    let idle = visit.shared.options.idle_time;
     let early = std::mem::take(&mut visit.unread);
     let (client_in, client_out) = visit.client.split();
     let (far_in, far_out) = far.split();
@@ -146,8 +146,8 @@ impl Bringing<'_> {
     }
 
     async fn apologise(mut self, bad: BadHead) -> Result<(), String> {
-        let apology = ErrorReply::bad_answer(bad).message(self.wanted);
-        self.client.write_all(&apology).await.map_err(|error| error.to_string())?;
+        let reply = ErrorReply::bad_answer(bad).message(self.wanted);
+        self.client.write_all(&reply).await.map_err(|error| error.to_string())?;
         Err(format!("the answer of the far side is no HTTP: {bad}"))
     }
 }

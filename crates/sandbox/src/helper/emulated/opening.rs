@@ -38,7 +38,7 @@ pub(in crate::helper) enum Patience {
     Endless,
 }
 
-/// What came of a deed.
+/// What came of an emulated call.
 #[derive(Debug)]
 pub(in crate::helper) enum Opened {
     /// It was not about an open file.

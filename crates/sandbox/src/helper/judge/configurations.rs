@@ -74,10 +74,10 @@ impl Judge<'_> {
     }
 
     /// An open of a configuration or an index in place is answered with a draft of it.
-    pub(super) fn drafted(&self, entry: &NamedEntry, deed: &EmulatedSyscall) -> Option<CallDecision> {
+    pub(super) fn drafted(&self, entry: &NamedEntry, emulated: &EmulatedSyscall) -> Option<CallDecision> {
         match self.owner_of_configuration(&entry.directory, &entry.name) {
-            Some(owner) => owner.draft(entry, deed),
-            None => drafted_index(entry, deed),
+            Some(owner) => owner.draft(entry, emulated),
+            None => drafted_index(entry, emulated),
         }
     }
 
@@ -120,15 +120,17 @@ impl RepositoryOwner {
         self,
         entry: NamedEntry,
         arrival: Arrival<'_>,
-        deed: EmulatedSyscall,
+        emulated: EmulatedSyscall,
     ) -> CallDecision {
         let refused = |reason: &str| self.refusal(arrival.operation(), &entry.path(), reason);
         let from = match arrival {
             Arrival::Directory if self == Self::User => return refused("a directory is no configuration"),
-            Arrival::Directory => return CallDecision::carry_out(deed),
+            Arrival::Directory => return CallDecision::carry_out(emulated),
             // A file that a program makes in place would be there, and empty, before anything in it can be judged.
             Arrival::Unjudged(_) if self == Self::User => return refused(UNJUDGED),
-            Arrival::Unjudged(_) => return self.draft(&entry, &deed).unwrap_or_else(|| refused(UNJUDGED)),
+            Arrival::Unjudged(_) => {
+                return self.draft(&entry, &emulated).unwrap_or_else(|| refused(UNJUDGED));
+            }
             Arrival::Moved(from) => from,
         };
         let Ok(seen) = from.look() else { return refused("a configuration that cannot be read") };
@@ -146,8 +148,8 @@ impl RepositoryOwner {
     }
 
     /// An open of a configuration in place is answered with a draft of it.
-    fn draft(self, entry: &NamedEntry, deed: &EmulatedSyscall) -> Option<CallDecision> {
-        let EmulatedSyscall::Open(Opening { flags, mode, .. }) = deed else { return None };
+    fn draft(self, entry: &NamedEntry, emulated: &EmulatedSyscall) -> Option<CallDecision> {
+        let EmulatedSyscall::Open(Opening { flags, mode, .. }) = emulated else { return None };
         let rule = ContentRule::Configuration(self);
         let opening = DraftOpening { entry: entry.clone(), rule, flags: *flags, mode: *mode };
         Some(CallDecision::carry_out(EmulatedSyscall::Draft(opening)))
@@ -200,7 +202,7 @@ fn judge_commands(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Deni
 
 /// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration or an index,
 /// and another command must neither have it open then nor put another in its place. It may be removed.
-pub(super) fn touched_copy(deed: &EmulatedSyscall) -> Option<CallDecision> {
+pub(super) fn touched_copy(emulated: &EmulatedSyscall) -> Option<CallDecision> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
     let of_entry = |entry: &NamedEntry| is_copy(&entry.name).then(|| entry.path());
     // A draft has no name any more, and is its caller's.
@@ -208,7 +210,7 @@ pub(super) fn touched_copy(deed: &EmulatedSyscall) -> Option<CallDecision> {
         let name = seen.path.file_name().filter(|_| seen.about.st_nlink > 0)?;
         is_copy(name).then(|| seen.path.clone())
     };
-    let (operation, path) = match deed {
+    let (operation, path) = match emulated {
         EmulatedSyscall::Make { entry, .. } => (Operation::Create, of_entry(entry)),
         EmulatedSyscall::Move { from, to, .. } | EmulatedSyscall::Replace { from, to, .. } => {
             (Operation::Rename, of_entry(from).or_else(|| of_entry(to)))

@@ -18,7 +18,7 @@ pub(in crate::helper) struct FoldedRules(OnceCell<Folded>);
 
 struct Folded {
     /// In the order of the rules.
-    unborn: Vec<Vec<u8>>,
+    must_not_exist: Vec<Vec<u8>>,
     /// What cannot be written, by its place in the order of the rules.
     protected: Vec<(usize, Vec<u8>)>,
     /// The configurations of the plan's repositories.
@@ -27,15 +27,16 @@ struct Folded {
 
 impl FoldedRules {
     /// What must not come into being, and fits.
-    pub(super) fn unborn<'a>(
+    pub(super) fn must_not_exist<'a>(
         &self,
         order: &'a Confinement,
         path: &Path,
         fits: impl Fn(&[u8], &[u8]) -> bool,
     ) -> Option<&'a MustNotExist> {
         let path = fold(path);
-        let place = self.of(order).unborn.iter().position(|unborn| fits(unborn, &path))?;
-        order.unborn.get(place)
+        let place =
+            self.of(order).must_not_exist.iter().position(|must_not_exist| fits(must_not_exist, &path))?;
+        order.must_not_exist.get(place)
     }
 
     /// What cannot be written at a path, by the most specific rule.
@@ -58,7 +59,11 @@ impl FoldedRules {
             });
             let protected = order.rulings.iter().enumerate().filter(|(_, it)| it.access != Access::Write);
             Folded {
-                unborn: order.unborn.iter().map(|unborn| fold(&unborn.path).into_owned()).collect(),
+                must_not_exist: order
+                    .must_not_exist
+                    .iter()
+                    .map(|must_not_exist| fold(&must_not_exist.path).into_owned())
+                    .collect(),
                 protected: protected.map(|(place, it)| (place, fold(&it.path).into_owned())).collect(),
                 configurations: configurations.collect(),
             }

@@ -77,32 +77,33 @@ impl GitDirPart {
 }
 
 impl Judge<'_> {
-    /// What becomes of a deed that every other rule allows.
-    pub(super) fn without_git_programs(&self, deed: EmulatedSyscall) -> CallDecision {
-        if let Some(refused) = touched_copy(&deed) {
+    /// What becomes of an emulated call that every other rule allows.
+    pub(super) fn without_git_programs(&self, emulated: EmulatedSyscall) -> CallDecision {
+        if let Some(refused) = touched_copy(&emulated) {
             return refused;
         }
         let refused = self
-            .link_in_git_dir(&deed)
-            .or_else(|| self.brings_obeyed_file(&deed))
-            .or_else(|| self.named_by_older_repository(&deed));
+            .link_in_git_dir(&emulated)
+            .or_else(|| self.brings_obeyed_file(&emulated))
+            .or_else(|| self.named_by_older_repository(&emulated));
         if let Some(refused) = refused {
             return refused;
         }
-        let deed = match self.begun_sequence(deed).and_then(|deed| self.in_linked_work_tree(deed)) {
-            Ok(deed) => deed,
-            Err(refused) => return refused,
-        };
-        let refused = match &deed {
+        let emulated =
+            match self.begun_sequence(emulated).and_then(|emulated| self.in_linked_work_tree(emulated)) {
+                Ok(emulated) => emulated,
+                Err(refused) => return refused,
+            };
+        let refused = match &emulated {
             EmulatedSyscall::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
-                return self.arrived(entry.clone(), Arrival::Directory, deed);
+                return self.arrived(entry.clone(), Arrival::Directory, emulated);
             }
             EmulatedSyscall::Make { entry, .. } => {
-                return self.arrived(entry.clone(), Arrival::Unjudged(Operation::Create), deed);
+                return self.arrived(entry.clone(), Arrival::Unjudged(Operation::Create), emulated);
             }
             EmulatedSyscall::Link { from, to } => match self.changed_part(from, Operation::Link) {
                 Some(refused) => Some(refused),
-                None => return self.arrived(to.clone(), Arrival::Unjudged(Operation::Link), deed),
+                None => return self.arrived(to.clone(), Arrival::Unjudged(Operation::Link), emulated),
             },
             EmulatedSyscall::Remove { entry, .. } => self.removed(entry),
             EmulatedSyscall::Replace { from, .. } => self.moved_away(from),
@@ -113,7 +114,7 @@ impl Judge<'_> {
                 Some(refused) => Some(refused),
                 None => {
                     let (from, to) = (from.clone(), to.clone());
-                    return self.arrived(to, Arrival::Moved(&from), deed);
+                    return self.arrived(to, Arrival::Moved(&from), emulated);
                 }
             },
             EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, .. })
@@ -122,9 +123,9 @@ impl Judge<'_> {
                 match entry.look() {
                     Ok(seen) => self
                         .changed_part(&seen, Operation::Write)
-                        .map(|refused| self.drafted(entry, &deed).unwrap_or(refused)),
+                        .map(|refused| self.drafted(entry, &emulated).unwrap_or(refused)),
                     Err(_) => {
-                        return self.arrived(entry.clone(), Arrival::Unjudged(Operation::Create), deed);
+                        return self.arrived(entry.clone(), Arrival::Unjudged(Operation::Create), emulated);
                     }
                 }
             }
@@ -141,13 +142,13 @@ impl Judge<'_> {
             }
             _ => None,
         };
-        refused.unwrap_or_else(|| CallDecision::carry_out(deed))
+        refused.unwrap_or_else(|| CallDecision::carry_out(emulated))
     }
 
     /// Something comes under a name.
-    fn arrived(&self, entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> CallDecision {
+    fn arrived(&self, entry: NamedEntry, arrival: Arrival<'_>, emulated: EmulatedSyscall) -> CallDecision {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
-            return owner.receive(entry, arrival, deed);
+            return owner.receive(entry, arrival, emulated);
         }
         if self.is_repository_of_place(&entry) && !matches!(arrival, Arrival::Directory)
             || self.is_common_directory_of_place(&entry)
@@ -164,8 +165,10 @@ impl Judge<'_> {
         }
         let answer = match GitDirPart::of(&entry.directory.path, &entry.name) {
             Some(part) if !self.is_left_alone(&entry.directory.path) => match part {
-                GitDirPart::Mark => return self.completed(&entry, deed),
-                GitDirPart::Index if is_git_dir(&entry.directory) => return new_index(entry, arrival, deed),
+                GitDirPart::Mark => return self.completed(&entry, emulated),
+                GitDirPart::Index if is_git_dir(&entry.directory) => {
+                    return new_index(entry, arrival, emulated);
+                }
                 GitDirPart::Hooks if is_git_dir(&entry.directory) => new_hooks(&entry, arrival),
                 GitDirPart::Hook if is_hooks_of_git_dir(&entry.directory) => match arrival {
                     Arrival::Directory => None,
@@ -177,7 +180,7 @@ impl Judge<'_> {
         };
         match answer {
             Some(reason) => refusal(arrival.operation(), &entry.path(), &reason),
-            None => CallDecision::carry_out(deed),
+            None => CallDecision::carry_out(emulated),
         }
     }
 
@@ -195,12 +198,12 @@ impl Judge<'_> {
     }
 
     /// A directory becomes one that git takes for a repository, unless it is one already or more is missing.
-    fn completed(&self, entry: &NamedEntry, deed: EmulatedSyscall) -> CallDecision {
+    fn completed(&self, entry: &NamedEntry, emulated: EmulatedSyscall) -> CallDecision {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
         let is_complete = marks_git_dir(is_here);
         if is_git_dir(directory) || !is_complete {
-            return CallDecision::carry_out(deed);
+            return CallDecision::carry_out(emulated);
         }
         if let Some(refused) = link_in_new_git_dir(Operation::Create, entry) {
             return refused;
@@ -210,7 +213,7 @@ impl Judge<'_> {
         }
         match judged_parts(directory) {
             Ok(copies) => {
-                CallDecision::carry_out(EmulatedSyscall::AfterCopies { copies, deed: Box::new(deed) })
+                CallDecision::carry_out(EmulatedSyscall::AfterCopies { copies, emulated: Box::new(emulated) })
             }
             Err(reason) => refusal(Operation::Create, &entry.path(), &reason),
         }
@@ -333,18 +336,18 @@ pub(super) fn denial(operation: Operation, path: &Path, reason: &str) -> Denial 
 }
 
 /// Git writes an index to another file and renames it. Other programs, and `cp`, write it in place.
-fn new_index(entry: NamedEntry, arrival: Arrival<'_>, deed: EmulatedSyscall) -> CallDecision {
-    let from = match (arrival, &deed) {
-        (Arrival::Directory, _) => return CallDecision::carry_out(deed),
+fn new_index(entry: NamedEntry, arrival: Arrival<'_>, emulated: EmulatedSyscall) -> CallDecision {
+    let from = match (arrival, &emulated) {
+        (Arrival::Directory, _) => return CallDecision::carry_out(emulated),
         (Arrival::Moved(from), _) => from,
         (Arrival::Unjudged(_), EmulatedSyscall::Open(_)) => {
             let refused = || refusal(arrival.operation(), &entry.path(), UNJUDGED_INDEX);
-            return drafted_index(&entry, &deed).unwrap_or_else(refused);
+            return drafted_index(&entry, &emulated).unwrap_or_else(refused);
         }
         (Arrival::Unjudged(operation), _) => return refusal(operation, &entry.path(), UNJUDGED_INDEX),
     };
     let judged = match from.look() {
-        Ok(seen) if seen.is_directory() => return CallDecision::carry_out(deed),
+        Ok(seen) if seen.is_directory() => return CallDecision::carry_out(emulated),
         Ok(seen) => judge_index(&seen, &entry),
         Err(_) => return refusal(Operation::Rename, &entry.path(), UNJUDGED_INDEX),
     };
@@ -413,8 +416,8 @@ fn index_names(directory: &Seen) -> Result<Vec<OsString>, String> {
 }
 
 /// An open of an index in place is answered with a draft of it.
-pub(super) fn drafted_index(entry: &NamedEntry, deed: &EmulatedSyscall) -> Option<CallDecision> {
-    let EmulatedSyscall::Open(Opening { flags, mode, .. }) = deed else { return None };
+pub(super) fn drafted_index(entry: &NamedEntry, emulated: &EmulatedSyscall) -> Option<CallDecision> {
+    let EmulatedSyscall::Open(Opening { flags, mode, .. }) = emulated else { return None };
     let opening = DraftOpening { entry: entry.clone(), rule: ContentRule::Index, flags: *flags, mode: *mode };
     is_index_name(&entry.name).then(|| CallDecision::carry_out(EmulatedSyscall::Draft(opening)))
 }

@@ -52,9 +52,9 @@ const OWN_PARTS: [&str; 21] = [
 pub(super) const MOST_NAMES: usize = 200_000;
 
 impl Judge<'_> {
-    /// Why a deed is refused: it would put a link, a pipe or a device into a git directory.
-    pub(super) fn link_in_git_dir(&self, deed: &EmulatedSyscall) -> Option<CallDecision> {
-        match deed {
+    /// Why an emulated call is refused: it would put a link, a pipe or a device into a git directory.
+    pub(super) fn link_in_git_dir(&self, emulated: &EmulatedSyscall) -> Option<CallDecision> {
+        match emulated {
             EmulatedSyscall::Make { entry, what: Made::Link { target } } => {
                 self.special_arrives(Operation::Create, entry).filter(|_| !is_probe(entry, target))
             }

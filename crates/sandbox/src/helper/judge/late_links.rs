@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 const MOST_LATE_LINKS: usize = 10_000;
 
 impl Judge<'_> {
-    /// Removes the links, pipes and devices that a deed, or another command meanwhile, has brought into a git directory.
-    pub(in crate::helper) fn remove_late_links(&self, deed: &EmulatedSyscall) -> Vec<Denial> {
-        match deed {
+    /// Removes the links, pipes and devices that an emulated call, or another command meanwhile, has brought into a git directory.
+    pub(in crate::helper) fn remove_late_links(&self, emulated: &EmulatedSyscall) -> Vec<Denial> {
+        match emulated {
             EmulatedSyscall::Make { entry, what: Made::Link { target } } if !is_probe(entry, target) => {
                 self.late_link(Operation::Create, entry)
             }
@@ -35,8 +35,8 @@ impl Judge<'_> {
                 let other = Some(from).filter(|_| flags.contains(RenameFlags::EXCHANGE));
                 [Some(to), other].into_iter().flatten().flat_map(|entry| self.late_move(entry)).collect()
             }
-            EmulatedSyscall::AfterCopies { deed, .. } => {
-                let git_dir = arrived(deed).and_then(|entry| entry.directory.again());
+            EmulatedSyscall::AfterCopies { emulated, .. } => {
+                let git_dir = arrived(emulated).and_then(|entry| entry.directory.again());
                 git_dir.map(|git_dir| removed_from(&git_dir, WorkTrees::of(&git_dir))).unwrap_or_default()
             }
             _ => Vec::new(),
@@ -64,9 +64,9 @@ impl Judge<'_> {
     }
 }
 
-/// The name that a deed makes.
-fn arrived(deed: &EmulatedSyscall) -> Option<&NamedEntry> {
-    match deed {
+/// The name that an emulated call makes.
+fn arrived(emulated: &EmulatedSyscall) -> Option<&NamedEntry> {
+    match emulated {
         EmulatedSyscall::Make { entry, .. }
         | EmulatedSyscall::Open(Opening { what: What::Named(entry), .. }) => Some(entry),
         EmulatedSyscall::Move { to, .. } | EmulatedSyscall::Link { to, .. } => Some(to),

@@ -17,8 +17,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 impl Judge<'_> {
-    /// Why a deed is refused: it would bring such a file, or a link or file that leads to one elsewhere.
-    pub(super) fn brings_obeyed_file(&self, deed: &EmulatedSyscall) -> Option<CallDecision> {
+    /// Why an emulated call is refused: it would bring such a file, or a link or file that leads to one elsewhere.
+    pub(super) fn brings_obeyed_file(&self, emulated: &EmulatedSyscall) -> Option<CallDecision> {
         let unseen = |operation, entry: &NamedEntry| self.obeyed_inside(operation, entry, |_| true);
         let moved = |from: &NamedEntry, to: &NamedEntry| {
             // Where something else than a directory comes, what it leads to can come later.
@@ -28,7 +28,7 @@ impl Judge<'_> {
                 !is_directory || may_exist(&source.join(inside))
             })
         };
-        match deed {
+        match emulated {
             EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => None,
             EmulatedSyscall::Make { entry, .. } => unseen(Operation::Create, entry),
             EmulatedSyscall::Link { to, .. } => unseen(Operation::Link, to),

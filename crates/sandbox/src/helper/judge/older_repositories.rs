@@ -28,8 +28,8 @@ const LARGEST_CONFIGURATION: u64 = 1 << 20;
 const DEEPEST_INCLUDE: usize = 8;
 
 impl Judge<'_> {
-    /// Why a deed is refused: it changes what git obeys in an older repository. Removing it is not, as with the whole repository.
-    pub(super) fn named_by_older_repository(&self, deed: &EmulatedSyscall) -> Option<CallDecision> {
+    /// Why an emulated call is refused: it changes what git obeys in an older repository. Removing it is not, as with the whole repository.
+    pub(super) fn named_by_older_repository(&self, emulated: &EmulatedSyscall) -> Option<CallDecision> {
         let inside = |operation, path: &Path| {
             self.named_above(path, |named| is_below(path, named)).map(|by| refusal(operation, path, &by))
         };
@@ -42,7 +42,7 @@ impl Judge<'_> {
             let by = self.named_above(&path, |named| is_below(&path, named) || is_brought(named))?;
             Some(refusal(operation, &path, &by))
         };
-        match deed {
+        match emulated {
             EmulatedSyscall::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
                 inside(Operation::MakeDirectory, &entry.path())
             }

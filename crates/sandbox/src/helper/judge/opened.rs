@@ -95,7 +95,8 @@ impl Judge<'_> {
         if self.is_alone() && is_maker(&seen) && !self.terminals.has_room() {
             return Err(Errno::NOSPC.into());
         }
-        let fixed = self.unborn(&entry).is_some() || self.is_kept(&entry.directory) || is_terminal(&seen);
+        let fixed =
+            self.must_not_exist(&entry).is_some() || self.is_kept(&entry.directory) || is_terminal(&seen);
         Ok(wish.carried_out(if fixed { What::Held(seen) } else { What::Named(entry) }))
     }
 

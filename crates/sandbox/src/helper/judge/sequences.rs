@@ -59,8 +59,8 @@ impl Judge<'_> {
     }
 
     /// The directory of a sequence comes as a new one, which gets its mark, or as one that has it.
-    pub(super) fn begun_sequence(&self, deed: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
-        let (entry, operation) = match &deed {
+    pub(super) fn begun_sequence(&self, emulated: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
+        let (entry, operation) = match &emulated {
             EmulatedSyscall::Make { entry, what: Made::Directory(mode) } if is_sequence(entry) => {
                 let what = Made::Marked { mode: *mode, mark: MARK };
                 return Ok(EmulatedSyscall::Make { entry: entry.clone(), what });
@@ -78,14 +78,14 @@ impl Judge<'_> {
                 let is_commands = self.beginner(&from.path()) == Some(Beginner::Command)
                     && from.look().is_ok_and(|seen| seen.is_directory());
                 if is_commands {
-                    return Ok(deed);
+                    return Ok(emulated);
                 }
                 (to, Operation::Rename)
             }
-            _ => return Ok(deed),
+            _ => return Ok(emulated),
         };
         if !is_sequence(entry) || self.is_left_to_command(&entry.directory.path) {
-            return Ok(deed);
+            return Ok(emulated);
         }
         let rule = "protected: git obeys it; it comes as a new directory only".to_owned();
         let target = entry.path().display().to_string();

@@ -34,26 +34,31 @@ enum Relation {
 }
 
 impl Judge<'_> {
-    /// Judges a deed in a directory whose `.git` leads to another repository.
-    pub(super) fn in_linked_work_tree(&self, deed: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
+    /// Judges an emulated call in a directory whose `.git` leads to another repository.
+    pub(super) fn in_linked_work_tree(
+        &self,
+        emulated: EmulatedSyscall,
+    ) -> Result<EmulatedSyscall, CallDecision> {
         if self.order.named_files.is_empty() {
-            return Ok(deed);
+            return Ok(emulated);
         }
-        match &deed {
-            EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => Ok(deed),
+        match &emulated {
+            EmulatedSyscall::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => Ok(emulated),
             EmulatedSyscall::Make { entry, .. } => {
-                self.unjudged_file(Operation::Create, entry).map_or(Ok(deed), Err)
+                self.unjudged_file(Operation::Create, entry).map_or(Ok(emulated), Err)
             }
             EmulatedSyscall::Link { from, to } => {
                 let refused = self.refused_inside(Operation::Link, &from.path);
-                refused.or_else(|| self.unjudged_file(Operation::Link, to)).map_or(Ok(deed), Err)
+                refused.or_else(|| self.unjudged_file(Operation::Link, to)).map_or(Ok(emulated), Err)
             }
             EmulatedSyscall::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
                 let refused =
                     [from, to].into_iter().find_map(|entry| self.unjudged_file(Operation::Rename, entry));
-                refused.map_or(Ok(deed), Err)
+                refused.map_or(Ok(emulated), Err)
             }
-            EmulatedSyscall::Move { from, to, .. } => self.moved_into_work_tree(from, to).unwrap_or(Ok(deed)),
+            EmulatedSyscall::Move { from, to, .. } => {
+                self.moved_into_work_tree(from, to).unwrap_or(Ok(emulated))
+            }
             EmulatedSyscall::Open(Opening { what: What::Named(entry), flags, mode })
                 if flags.bits() & WRITING != 0 =>
             {
@@ -68,18 +73,18 @@ impl Judge<'_> {
                         let opening = DraftOpening { entry: entry.clone(), rule, flags: *flags, mode: *mode };
                         Ok(EmulatedSyscall::Draft(opening))
                     }
-                    _ => Ok(deed),
+                    _ => Ok(emulated),
                 }
             }
             EmulatedSyscall::Open(Opening { what: What::Held(seen), flags, .. })
                 if flags.bits() & WRITING != 0 =>
             {
-                self.refused_inside(Operation::Write, &seen.path).map_or(Ok(deed), Err)
+                self.refused_inside(Operation::Write, &seen.path).map_or(Ok(emulated), Err)
             }
             EmulatedSyscall::Change { seen, how: Change::Length(_) } => {
-                self.refused_inside(Operation::Truncate, &seen.path).map_or(Ok(deed), Err)
+                self.refused_inside(Operation::Truncate, &seen.path).map_or(Ok(emulated), Err)
             }
-            _ => Ok(deed),
+            _ => Ok(emulated),
         }
     }
 

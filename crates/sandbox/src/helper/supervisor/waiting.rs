@@ -29,7 +29,7 @@ pub(super) struct Wait<'a> {
     pub(super) listener: &'a Listener,
     pub(super) notice: &'a Notice,
     pub(super) caller: &'a Caller,
-    pub(super) deed: &'a EmulatedSyscall,
+    pub(super) emulated: &'a EmulatedSyscall,
 }
 
 impl Waiters {
@@ -73,7 +73,7 @@ impl Wait<'_> {
     fn carry_out(&self) -> ! {
         // Whoever ends the watcher ends us.
         let _ = set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-        let answered = match self.deed.perform(self.caller, Patience::Endless) {
+        let answered = match self.emulated.perform(self.caller, Patience::Endless) {
             Ok(Opened::File(file, heirs)) => self.listener.give(self.notice, file, heirs),
             Ok(Opened::Nothing) => {
                 self.listener.done(self.notice);

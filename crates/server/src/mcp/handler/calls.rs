@@ -27,7 +27,7 @@ pub(super) struct RunningCall {
     reply: Pin<Box<dyn Future<Output = Result<Reply, UnknownTool>> + Send>>,
     progress: watch::Receiver<Option<Progress>>,
     questions: mpsc::Receiver<PendingQuestion>,
-    manners: ReplyStyle,
+    style: ReplyStyle,
     /// Settled with the response that carries the reply.
     pub(super) delivery: Delivery,
 }
@@ -47,7 +47,7 @@ struct RequestCapabilities {
     person: bool,
     /// It is asked by answering its request with a question, not by a request of ours.
     rounds: bool,
-    manners: ReplyStyle,
+    style: ReplyStyle,
     repaired: Option<Repaired>,
 }
 
@@ -61,13 +61,13 @@ impl RequestCapabilities {
             task_after,
             person: fills_in_forms(&capabilities),
             rounds: version.is_some_and(|version| !version.has_initialize()),
-            manners: ReplyStyle::of(context),
+            style: ReplyStyle::of(context),
             repaired: extension(context).copied(),
         }
     }
 
     fn ceiling(&self) -> Duration {
-        if self.progress.is_some() || self.tasks { self.manners.patience } else { Call::QUIET_CEILING }
+        if self.progress.is_some() || self.tasks { self.style.patience } else { Call::QUIET_CEILING }
     }
 }
 
@@ -173,14 +173,14 @@ impl RunningCall {
         };
         let (toolbox, delivery) = (toolbox.clone(), call.delivery.clone());
         let reply = Box::pin(async move { toolbox.call(call).await });
-        Self { reply, progress, questions, manners: means.manners, delivery }
+        Self { reply, progress, questions, style: means.style, delivery }
     }
 
     /// Waits for whatever comes next.
     pub(super) async fn turn(&mut self) -> CallEvent {
         tokio::select! {
             biased;
-            reply = &mut self.reply => CallEvent::Answered(answer(reply, self.manners)),
+            reply = &mut self.reply => CallEvent::Answered(answer(reply, self.style)),
             Some(asked) = self.questions.recv() => CallEvent::Asked(asked),
             Ok(()) = self.progress.changed() => {
                 let latest = self.progress.borrow_and_update().clone();
@@ -198,7 +198,7 @@ impl RunningCall {
     ) -> Option<Result<CallToolResult, ErrorData>> {
         tokio::select! {
             biased;
-            reply = &mut self.reply => Some(answer(reply, self.manners)),
+            reply = &mut self.reply => Some(answer(reply, self.style)),
             said = asking => {
                 answer_to.give(said);
                 None
@@ -208,12 +208,12 @@ impl RunningCall {
 }
 
 /// A reply as the protocol says it. A tool that does not exist is an error of the protocol; all else is an answer.
-fn answer(reply: Result<Reply, UnknownTool>, manners: ReplyStyle) -> Result<CallToolResult, ErrorData> {
+fn answer(reply: Result<Reply, UnknownTool>, style: ReplyStyle) -> Result<CallToolResult, ErrorData> {
     let reply = reply.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     let content = vec![ContentBlock::text(reply.text)];
     let mut result =
         if reply.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    result.structured_content = Some(reply.structured).filter(|_| manners.structure);
+    result.structured_content = Some(reply.structured).filter(|_| style.structure);
     Ok(result)
 }
 
