@@ -81,6 +81,15 @@ struct AgentSpec {
     task: String,
 }
 
+/// The ends that a worker and its member share.
+struct WorkerEnds {
+    inbox: mpsc::Receiver<Op>,
+    status: watch::Sender<Status>,
+    /// The first agent of the tree.
+    root: ThreadId,
+    report: Reporter,
+}
+
 impl Team {
     /// A team of one, which waits for words.
     pub fn start(deps: AgentDeps, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
@@ -92,7 +101,7 @@ impl Team {
         };
         let team = Self { inner: Arc::new(inner) };
         let spec = team.first(beginning)?;
-        let id = team.bear(spec);
+        let id = team.start_agent(spec);
         Ok((team, id))
     }
 
@@ -232,79 +241,32 @@ impl Team {
         })
     }
 
-    /// An agent comes to life.
-    fn bear(&self, spec: AgentSpec) -> ThreadId {
-        let deps = Arc::clone(&self.inner.deps);
+    /// Starts an agent as a task of its own.
+    fn start_agent(&self, spec: AgentSpec) -> ThreadId {
+        let deps = &self.inner.deps;
         let id = ThreadId::parse(&spec.facts.id).unwrap_or_else(|| ThreadId::new((deps.clock)()));
         let report = Reporter::new(id.clone(), deps.events.clone());
-        let toolbox = (deps.toolbox)();
-        let commands = Arc::new(Commands::new(toolbox.clone(), report.clone()));
         let (inbox, received) = mpsc::channel(INBOX);
         let (status, watched) = watch::channel(Status::PendingInit);
         let (root, closing) = self.place(spec.parent.as_ref(), &id);
-        let depth = spec.facts.depth;
-        let notices = Notices::new(self.inner.changes.clone());
         let mut member = Member {
             id: id.clone(),
             nickname: spec.facts.nickname.clone().unwrap_or_else(|| "lead".to_owned()),
             role: spec.facts.role.clone(),
             parent: spec.parent.clone(),
-            depth,
+            depth: spec.facts.depth,
             task: spec.task.clone(),
             inbox,
             status: watched,
-            closing: closing.clone(),
+            closing,
             open: true,
             news: None,
             heard: Arc::default(),
             unheard: Arc::default(),
             life: None,
         };
-        let surroundings = tools::ToolContext {
-            me: id.clone(),
-            deps: Arc::clone(&deps),
-            team: self.clone(),
-            toolbox: toolbox.clone(),
-            commands: Arc::clone(&commands),
-            report: report.clone(),
-            depth,
-            heard: Arc::clone(&member.heard),
-            notices: notices.clone(),
-        };
-        let tools = ToolSet::new(tools::build(&surroundings));
-        let history = History::restored(spec.entries);
-        *member.heard.lock().unwrap_or_else(PoisonError::into_inner) = history.words();
-        let worker = Worker {
-            me: id.clone(),
-            is_first: spec.parent.is_none(),
-            team: self.clone(),
-            params: spec.params,
-            schema: deps.config.output_schema.clone().filter(|_| spec.parent.is_none()),
-            cache_key: root.to_string(),
-            history,
-            record: spec.record,
-            usage: spec.usage,
-            filled: spec.filled,
-            sessions: toolbox.events(),
-            toolbox,
-            specs: tools.specs(),
-            tools,
-            commands,
-            report: report.clone(),
-            inbox: received,
-            status,
-            closing,
-            changes: self.inner.changes.subscribe(),
-            said: Vec::new(),
-            compact: false,
-            last_words: None,
-            turn_usage: Usage::default(),
-            heard: Arc::clone(&member.heard),
-            unheard: Arc::clone(&member.unheard),
-            notices,
-            taken: 0,
-            deps,
-        };
+        let worker =
+            self.worker(spec, &member, WorkerEnds { inbox: received, status, root, report: report.clone() });
         let born = EventKind::Born {
             parent: member.parent.clone(),
             nickname: member.nickname.clone(),
@@ -317,6 +279,59 @@ impl Team {
         self.lock().add(member);
         self.changed();
         id
+    }
+
+    /// The worker of a member that is about to start.
+    fn worker(&self, spec: AgentSpec, member: &Member, ends: WorkerEnds) -> Worker {
+        let deps = Arc::clone(&self.inner.deps);
+        let toolbox = (deps.toolbox)();
+        let commands = Arc::new(Commands::new(toolbox.clone(), ends.report.clone()));
+        let notices = Notices::new(self.inner.changes.clone());
+        let context = tools::ToolContext {
+            me: member.id.clone(),
+            deps: Arc::clone(&deps),
+            team: self.clone(),
+            toolbox: toolbox.clone(),
+            commands: Arc::clone(&commands),
+            report: ends.report.clone(),
+            depth: member.depth,
+            heard: Arc::clone(&member.heard),
+            notices: notices.clone(),
+        };
+        let tools = ToolSet::new(tools::build(&context));
+        let history = History::restored(spec.entries);
+        *member.heard.lock().unwrap_or_else(PoisonError::into_inner) = history.words();
+        Worker {
+            me: member.id.clone(),
+            is_first: spec.parent.is_none(),
+            team: self.clone(),
+            params: spec.params,
+            schema: deps.config.output_schema.clone().filter(|_| spec.parent.is_none()),
+            cache_key: ends.root.to_string(),
+            history,
+            record: spec.record,
+            usage: spec.usage,
+            filled: spec.filled,
+            sessions: toolbox.events(),
+            toolbox,
+            specs: tools.specs(),
+            tools,
+            commands,
+            report: ends.report,
+            inbox: ends.inbox,
+            status: ends.status,
+            closing: member.closing.clone(),
+            changes: self.inner.changes.subscribe(),
+            said: Vec::new(),
+            compact: false,
+            last_words: None,
+            turn_usage: Usage::default(),
+            heard: Arc::clone(&member.heard),
+            unheard: Arc::clone(&member.unheard),
+            notices,
+            taken: 0,
+            deps,
+        }
     }
 
     /// The first of the tree, and what ends the new one with its parent.
@@ -340,7 +355,7 @@ impl Team {
             let _birth = self.inner.births.lock().unwrap_or_else(PoisonError::into_inner);
             let spec = self.child(parent, &wanted)?;
             let name = spec.facts.nickname.clone().unwrap_or_default();
-            (self.bear(spec), name)
+            (self.start_agent(spec), name)
         };
         self.tell(&id, Op::Say(wanted.words)).await;
         Ok((id, name))
@@ -538,7 +553,7 @@ impl Team {
         spec.parent = Some(parent.clone());
         spec.params.model.clone_from(&spec.facts.model);
         spec.params.effort.clone_from(&spec.facts.effort);
-        self.bear(spec);
+        self.start_agent(spec);
         Ok(Status::PendingInit)
     }
 

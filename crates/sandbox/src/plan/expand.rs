@@ -4,7 +4,7 @@ use super::{PlanError, PolicyContext, Ruling, Rulings};
 use crate::files::{Files, Kind};
 use crate::followed_path::FollowedPath;
 use crate::pattern::PatternStep;
-use crate::policy::{Access, Confined};
+use crate::policy::{Access, Confined, Rule};
 use crate::protect::{self, MustNotExist};
 use std::path::{Path, PathBuf};
 
@@ -20,92 +20,139 @@ pub(super) struct Ruled {
     pub(super) remarks: Vec<String>,
 }
 
-/// Adds rulings for what is there.
+/// Adds rulings for the places that exist now.
 pub(super) fn add_rules(
     confined: &Confined,
-    surroundings: &PolicyContext,
+    context: &PolicyContext,
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Result<Ruled, PlanError> {
-    let (Ruled { mut must_not_exist, mut remarks }, mut found) = (Ruled::default(), Vec::new());
+    let mut expansion = Expansion { context, files, rulings, ruled: Ruled::default(), linked: Vec::new() };
     for rule in &confined.rules {
-        if rule.place.needs_home() && surroundings.home.is_none() || rule.place.is_of_another_home() {
+        expansion.add(rule)?;
+    }
+    let Expansion { rulings, mut ruled, linked, .. } = expansion;
+    for place in linked {
+        ruled.remarks.extend(place.add(rulings, &mut ruled.must_not_exist));
+    }
+    Ok(ruled)
+}
+
+/// The expansion of all rules of a policy. Places behind links wait until the other rules are expanded.
+struct Expansion<'a> {
+    context: &'a PolicyContext,
+    files: &'a dyn Files,
+    rulings: &'a mut Rulings,
+    ruled: Ruled,
+    linked: Vec<LinkedPlace>,
+}
+
+impl Expansion<'_> {
+    fn add(&mut self, rule: &Rule) -> Result<(), PlanError> {
+        let home = self.context.home.as_deref();
+        if rule.place.needs_home() && home.is_none() || rule.place.is_of_another_home() {
             return Err(PlanError::NoHome { pattern: rule.place.text().to_owned() });
         }
-        let split = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
+        let split = rule.place.split(&self.context.workspace, home);
         let (start, steps) = split.map_err(|reason| PlanError::BadPattern {
             pattern: rule.place.text().chars().take(100).collect(),
             reason,
         })?;
         let origin = format!("{} {}", name(rule.access), rule.place.text());
-        let way = FollowedPath::of(&start, files);
+        let way = FollowedPath::of(&start, self.files);
         if let Some(missing) = way.missing().filter(|_| steps.is_empty() && rule.access == Access::Write) {
-            // A command makes it, also under a name that is protected otherwise.
-            if is_writable(rulings, &way.end) && missing.parent() == Some(&*way.end) {
-                must_not_exist.extend(protect::not_yet(&missing, &way.end));
-                rulings.push(Ruling::new(missing, rule.access, origin));
-                continue;
-            }
-            // Where a command can make it, it must not come as a link, nor bring protected names with it.
-            must_not_exist.extend(protect::not_yet(&missing, &way.end));
-            remarks.push(format!(
-                "`{}` was to be writable, but there is no {}; make the directory first",
-                rule.place.text(),
-                start.display()
-            ));
-            continue;
+            self.add_missing(rule, &way, (missing, &start), origin);
+            return Ok(());
         }
         if rule.place.resolved_links().is_some() && !way.links().is_empty() {
-            must_not_exist.extend(way.kept(&origin));
-            remarks.push(format!(
+            self.ruled.must_not_exist.extend(way.kept(&origin));
+            self.ruled.remarks.push(format!(
                 "`{}` has been replaced by a link, so the rule about it has no effect; remove the link",
                 rule.place.text()
             ));
-            continue;
+            return Ok(());
         }
-        let ways = match (steps.is_empty(), way.leads_somewhere()) {
-            (true, _) => vec![way],
-            (false, true) => {
-                // Links are not followed below, but what was named may be one.
-                must_not_exist.extend(way.kept(&origin));
-                let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
-                if search.walk(&way.end, &steps).is_err() {
-                    let pattern = rule.place.text().to_owned();
-                    return Err(PlanError::TooManyFiles { pattern, limit: MOST_FILES });
-                }
-                search.found.iter().map(|path| FollowedPath::of(path, files)).collect()
-            }
-            // A pattern covers what is there.
-            (false, false) => Vec::new(),
-        };
+        let ways = self.matches(rule, way, &steps, &origin)?;
         if ways.is_empty() && rule.access == Access::Write {
-            remarks.push(format!("`{}` was to be writable, but nothing matches it", rule.place.text()));
+            let remark = format!("`{}` was to be writable, but nothing matches it", rule.place.text());
+            self.ruled.remarks.push(remark);
         }
         if rule.access == Access::Deny && !ways.iter().any(FollowedPath::leads_somewhere) {
-            remarks.push(denies_nothing(rule.place.text(), steps.is_empty().then_some(start.as_path())));
+            let path = steps.is_empty().then_some(start.as_path());
+            self.ruled.remarks.push(denies_nothing(rule.place.text(), path));
         }
+        let may_open = rule.access == Access::Write || !steps.is_empty() && rule.access == Access::Read;
         for way in ways {
-            // What is to be writable, and leads nowhere, is left alone.
-            if rule.access == Access::Write && !way.leads_somewhere() {
-                continue;
-            }
-            let may_open = rule.access == Access::Write || !steps.is_empty() && rule.access == Access::Read;
-            let links = rule.place.resolved_links().unwrap_or(way.links()).to_vec();
-            if may_open && !links.is_empty() {
-                found.push(LinkedPlace { way, links, ruling: Ruling::new("", rule.access, origin.clone()) });
-                continue;
-            }
-            must_not_exist.extend(way.kept(&origin));
-            // What is not there cannot be read, and is not made.
-            if way.leads_somewhere() {
-                rulings.push(Ruling::new(way.end, rule.access, origin.clone()));
-            }
+            self.add_place(rule, way, may_open, &origin);
+        }
+        Ok(())
+    }
+
+    /// A place that is to be writable and does not exist.
+    fn add_missing(
+        &mut self,
+        rule: &Rule,
+        way: &FollowedPath,
+        (missing, start): (PathBuf, &Path),
+        origin: String,
+    ) {
+        // Where a command can make it, it must not come as a link, nor bring protected names with it.
+        self.ruled.must_not_exist.extend(protect::not_yet(&missing, &way.end));
+        if is_writable(self.rulings, &way.end) && missing.parent() == Some(&*way.end) {
+            // A command makes it, also under a name that is protected otherwise.
+            self.rulings.push(Ruling::new(missing, rule.access, origin));
+            return;
+        }
+        self.ruled.remarks.push(format!(
+            "`{}` was to be writable, but there is no {}; make the directory first",
+            rule.place.text(),
+            start.display()
+        ));
+    }
+
+    /// The places that a rule names. A pattern covers those that exist.
+    fn matches(
+        &mut self,
+        rule: &Rule,
+        way: FollowedPath,
+        steps: &[PatternStep],
+        origin: &str,
+    ) -> Result<Vec<FollowedPath>, PlanError> {
+        if steps.is_empty() {
+            return Ok(vec![way]);
+        }
+        if !way.leads_somewhere() {
+            return Ok(Vec::new());
+        }
+        // Links are not followed below, but what was named may be one.
+        self.ruled.must_not_exist.extend(way.kept(origin));
+        let mut search = Search { files: self.files, left: MOST_FILES, found: Vec::new() };
+        if search.walk(&way.end, steps).is_err() {
+            return Err(PlanError::TooManyFiles { pattern: rule.place.text().to_owned(), limit: MOST_FILES });
+        }
+        Ok(search.found.iter().map(|path| FollowedPath::of(path, self.files)).collect())
+    }
+
+    fn add_place(&mut self, rule: &Rule, way: FollowedPath, may_open: bool, origin: &str) {
+        // A place that is to be writable and leads nowhere is left alone.
+        if rule.access == Access::Write && !way.leads_somewhere() {
+            return;
+        }
+        let links = rule.place.resolved_links().unwrap_or(way.links()).to_vec();
+        if may_open && !links.is_empty() {
+            self.linked.push(LinkedPlace {
+                way,
+                links,
+                ruling: Ruling::new("", rule.access, origin.to_owned()),
+            });
+            return;
+        }
+        self.ruled.must_not_exist.extend(way.kept(origin));
+        // A place that does not exist cannot be read, and is not made.
+        if way.leads_somewhere() {
+            self.rulings.push(Ruling::new(way.end, rule.access, origin));
         }
     }
-    for found in found {
-        remarks.extend(found.add(rulings, &mut must_not_exist));
-    }
-    Ok(Ruled { must_not_exist, remarks })
 }
 
 /// A rule that hides nothing may be a slip of the pen. The file may also come later, so it is no error.
