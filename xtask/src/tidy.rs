@@ -12,7 +12,7 @@ mod workspace;
 use anyhow::{Result, bail};
 
 use self::finding::Finding;
-use self::rules::{attributes, banned, dependencies, documents, layout, names, timers};
+use self::rules::{attributes, banned, dependencies, documents, glossary, layout, names, rooms, timers};
 use self::source::Source;
 use self::workspace::Workspace;
 use crate::command;
@@ -22,6 +22,7 @@ const SOURCE_RULES: &[fn(&Source<'_>) -> Vec<Finding>] = &[
     layout::begins_with_its_purpose,
     layout::crate_root_forbids_unsafe,
     layout::is_short,
+    layout::functions_are_short,
     names::say_something,
     banned::words,
     timers::are_explained,
@@ -35,6 +36,9 @@ const WORKSPACE_RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
     dependencies::are_decided_once,
     layout::one_test_program_per_crate,
     documents::exist,
+    documents::name_files_that_exist,
+    glossary::terms_are_defined_once,
+    rooms::are_listed_as_they_are,
     documents::link_to_what_exists,
     documents::name_no_machine,
 ];

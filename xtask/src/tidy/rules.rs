@@ -4,8 +4,10 @@ pub(crate) mod attributes;
 pub(crate) mod banned;
 pub(crate) mod dependencies;
 pub(crate) mod documents;
+pub(crate) mod glossary;
 pub(crate) mod layout;
 pub(crate) mod names;
+pub(crate) mod rooms;
 pub(crate) mod timers;
 
 #[cfg(test)]

@@ -68,6 +68,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The functions with a name: the line of each, the name, and how many lines it has.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = (usize, &'a str, usize)> {
+        let named = self
+            .tokens
+            .windows(2)
+            .enumerate()
+            .filter(|(_, pair)| pair[0].text == "fn" && pair[1].text != "(");
+        named.map(|(position, pair)| {
+            let last = last_line_of_item(&self.tokens[position..]);
+            (pair[0].line, pair[1].text, last + 1 - pair[0].line)
+        })
+    }
+
     /// Where the modules lie that this file declares under `#[cfg(test)]`, without the `.rs`.
     fn test_modules(&self) -> Vec<String> {
         let names = self.find("# [ cfg ( test ) ] mod").map(|position| self.near(position, 8));

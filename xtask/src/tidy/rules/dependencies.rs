@@ -5,7 +5,7 @@ use crate::tidy::manifest::{Dependency, Kind, dependencies};
 use crate::tidy::workspace::{File, Workspace};
 
 /// What each room may use of ours. Every room stands below the ones it uses, so there can be no circle.
-const MAY_USE: &[(&str, &[&str])] = &[
+pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("output", &[]),
     ("exec-policy", &[]),

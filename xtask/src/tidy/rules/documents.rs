@@ -38,6 +38,28 @@ pub(crate) fn link_to_what_exists(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
+/// Paths of source files that documents name in code quotes lead to files. The changelog tells of what was there once, and designs
+/// of what was planned.
+pub(crate) fn name_files_that_exist(workspace: &Workspace) -> Vec<Finding> {
+    let current = |file: &&File| file.path != "CHANGELOG.md" && !file.path.starts_with("docs/design/");
+    let named = workspace.files_named(".md").filter(current).flat_map(source_paths);
+    named
+        .filter(|(_, _, path)| !workspace.contains(path.trim_end_matches('/')))
+        .map(|(file, line, path)| {
+            Finding::fault("named-file", (&file.path, line), format!("there is no `{path}`"))
+        })
+        .collect()
+}
+
+/// The paths below `crates/` that stand in code quotes; a pattern is none.
+fn source_paths(file: &File) -> impl Iterator<Item = (&File, usize, &str)> {
+    file.text.lines().enumerate().flat_map(move |(index, text)| {
+        let quoted = text.split('`').skip(1).step_by(2);
+        let paths = quoted.filter(|path| path.starts_with("crates/") && !path.contains([' ', '*', '<', '{']));
+        paths.map(move |path| (file, index + 1, path))
+    })
+}
+
 /// No file mentions a path that exists on one machine only.
 pub(crate) fn name_no_machine(workspace: &Workspace) -> Vec<Finding> {
     workspace.files().flat_map(machine_paths).collect()
@@ -147,6 +169,17 @@ mod tests {
     fn addresses_fragments_and_code_are_not_relative_links() {
         check_links("[web](https://example.com/x) [mail](mailto:a@b) [here](#below)", &[]);
         check_links("`[x](missing.md)`\n```\n[x](missing.md)\n```\n", &[]);
+    }
+
+    #[test]
+    fn files_that_a_document_names_are_there() {
+        let check = |text: &str, expected: &[&str]| {
+            let files = [("docs/a.md", text), ("crates/sys/src/pty.rs", "")];
+            check_workspace(name_files_that_exist, &files, expected);
+        };
+        check("| terminals | `crates/sys/src/pty.rs` in `crates/sys/` |", &[]);
+        check("\n`crates/sys/src/tty.rs`", &["docs/a.md:2: named-file"]);
+        check("`crates/*/src` and `cargo test -p x`", &[]);
     }
 
     fn check_paths(text: &str, expected: &[&str]) {

@@ -10,6 +10,8 @@ use crate::tidy::workspace::Workspace;
 const LONG: usize = 600;
 /// From here on it is overdue.
 const TOO_LONG: usize = 900;
+/// The most lines of a function, its signature included.
+const LONGEST_FUNCTION: usize = 70;
 
 /// Every file's first line says what the file is for.
 pub(crate) fn begins_with_its_purpose(source: &Source<'_>) -> Vec<Finding> {
@@ -36,6 +38,18 @@ pub(crate) fn is_short(source: &Source<'_>) -> Vec<Finding> {
     } else {
         Vec::new()
     }
+}
+
+/// A function fits on a screen. Those of tests are exempt: some are one long table.
+pub(crate) fn functions_are_short(source: &Source<'_>) -> Vec<Finding> {
+    let long =
+        source.functions().filter(|&(line, _, lines)| lines > LONGEST_FUNCTION && !source.is_test(line));
+    long.map(|(line, name, lines)| {
+        let advice =
+            format!("`{name}` has {lines} lines, {LONGEST_FUNCTION} at most: make its steps functions");
+        Finding::fault("function-length", (&source.file.path, line), advice)
+    })
+    .collect()
 }
 
 /// Each file directly in a `tests` folder is linked as a program of its own, which is slow: one each is enough.
@@ -127,6 +141,17 @@ mod tests {
         assert_eq!(findings(600), Vec::<String>::new());
         assert_eq!(findings(601), ["bench/src/a.rs:601: warning: length: 601 lines: split it by idea soon"]);
         assert_eq!(findings(901), ["bench/src/a.rs:901: length: 901 lines, 900 at most: split it by idea"]);
+    }
+
+    #[test]
+    fn a_function_has_seventy_lines_at_most() {
+        let function = |lines: usize| format!("\nfn f() {{\n{}}}\n", "g();\n".repeat(lines - 2));
+        let rule = functions_are_short;
+        check_source(rule, ("bench/src/a.rs", &function(70)), &[]);
+        check_source(rule, ("bench/src/a.rs", &function(71)), &["bench/src/a.rs:2: function-length"]);
+        let others = format!("type F = fn(u8);\nfn a();\nstruct S {{\n{}}}\n", "a: u8,\n".repeat(99));
+        check_source(rule, ("bench/src/a.rs", &others), &[]);
+        check_source(rule, ("bench/tests/it/a.rs", &function(71)), &[]);
     }
 
     #[test]
