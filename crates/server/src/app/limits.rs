@@ -17,13 +17,13 @@ pub(super) fn crossed(cause: Cause) -> Option<CrossedLimit> {
     })
 }
 
-/// What was measured.
+/// The highest measured values.
 pub(super) fn peaks(peaks: &Peaks) -> Vec<ResourcePeak> {
     let peak = |(of, peak)| ResourcePeak { resource: resource(of), peak: amount(of, peak) };
     peaks.iter().map(peak).collect()
 }
 
-/// What was in force.
+/// The limits that were in force.
 pub(super) fn enforced(enforced: &[Enforced]) -> Vec<EnforcedLimit> {
     let limit = |enforced: &Enforced| EnforcedLimit {
         resource: resource(enforced.resource),

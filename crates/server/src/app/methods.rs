@@ -1,4 +1,4 @@
-//! What a client may ask for, one file each.
+//! The methods that a client may call, one file each.
 
 mod command_exec;
 mod command_exec_resize;
