@@ -1,5 +1,5 @@
-//! What fuzzing does with arbitrary bytes. The fuzz targets and the ordinary tests run these same bodies; each panics when
-//! a promise of the crate is broken. Not part of the interface.
+//! The bodies of the fuzz targets. The ordinary tests run them too; each panics when an invariant of the crate is
+//! broken. Not part of the public interface.
 
 use windlass_protocol::envelope::{self, Message, Salvaged};
 
@@ -19,7 +19,7 @@ pub fn frames_any(data: &[u8]) {
     assert_eq!(whole, chunks);
 }
 
-/// What frames come to: messages, and everything else by name.
+/// The messages in some frames; other events by name.
 fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<Result<Vec<u8>, String>> {
     let mut assembler = Assembler::new(sender, LIMIT);
     let mut all = Vec::new();
@@ -40,7 +40,7 @@ fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<R
                 }
             }
         }
-        // What is left over is at most a header that is not complete.
+        // At most an incomplete header is left.
         assert!(assembler.unread() < 14);
     }
     all

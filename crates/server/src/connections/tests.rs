@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A table whose pending connections are as many as there may be, all waiting for their clients.
+/// A table with as many pending connections as allowed, all waiting for their clients.
 fn full() -> (Arc<Table>, Vec<Arc<Slot>>) {
     let table = Arc::new(Table::default());
     let slots: Vec<_> = (0..PENDING_LIMIT).map(|_| table.slot(PeerKey::Unknown)).collect();
