@@ -26,7 +26,7 @@ pub struct Start {
     pub command: Vec<String>,
     /// The working directory, on the server's machine.
     pub directory: AbsolutePath,
-    /// Changes to the server's environment; a variable without a value is removed.
+    /// Changes to the server's environment; `None` removes a variable.
     pub environment: HashMap<String, Option<String>>,
     /// Its input and output.
     pub io: Io,

@@ -189,7 +189,7 @@ async fn cancelling_a_task_ends_the_wait_and_not_the_session() {
     bench.end().await;
 }
 
-/// Asks for a task until it is over, as clients do.
+/// Polls a task until it is over, as clients do.
 async fn poll(client: &mut Client, task: &Value) -> Value {
     loop {
         let state = client.request("poll", "tasks/get", task.clone()).await["result"].clone();

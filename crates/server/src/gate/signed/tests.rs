@@ -126,7 +126,7 @@ fn only_this_algorithm_is_accepted_however_the_token_names_another() {
     for header in [r#"{"typ":"JWT"}"#, r#"{"alg":null}"#, r#"{"alg":["HS256"]}"#, "{}", "[]", "null", ""] {
         check_header(header, false);
     }
-    // A key that a token brings along is not used, so it changes nothing.
+    // The server ignores a key inside a token, so it changes nothing.
     check_header(r#"{"alg":"HS256","kid":"../../dev/null","jwk":{"kty":"oct","k":"AA"}}"#, true);
 }
 
