@@ -1,8 +1,7 @@
 //! The app-server: commands and processes for programs that speak its dialect, over one engine.
 //!
 //! Each connection has its own table of processes and handles its messages one after the other; slow work runs in tasks
-//! beside it. A process has at most one task here, which follows the output and sends it to the client, and sends the
-//! end.
+//! beside it. A process has at most one task, which sends its output and then its end to the client.
 
 mod connection;
 mod delta;
@@ -41,7 +40,8 @@ pub struct AppOptions {
     pub directory: PathBuf,
     /// The environment that they inherit.
     pub environment: Vec<(OsString, OsString)>,
-    /// The server's state directory, in which input that does not fit in memory is spilled.
+    /// The server's state directory. `initialize` reports it to clients, and input that does not fit in memory is
+    /// spilled below it.
     pub state_directory: PathBuf,
     /// The policy of a `command/exec` that names none.
     pub sandbox: Policy,
@@ -87,8 +87,8 @@ impl AppServer {
         self.resumable_clients().end_all().await;
     }
 
-    /// Serves one client on any pair of streams, a message on each line: one in this very process, say, on the other end
-    /// of [`tokio::io::duplex`]. Otherwise like [`AppServer::serve`].
+    /// Serves one client on any pair of streams, one message per line. The client may run in the same process, on the
+    /// other end of [`tokio::io::duplex`]. Otherwise like [`AppServer::serve`].
     pub async fn serve_streams<R, W>(&self, (source, sink): (R, W), stop: impl Future<Output = ()> + Send)
     where
         R: AsyncRead + Send + Unpin + 'static,

@@ -24,7 +24,7 @@ pub(crate) use self::rejected::TurnedAway;
 pub(crate) enum Denied {
     /// It is confined more than the server.
     Confined,
-    /// It runs as another user, and there is no token.
+    /// It runs as another user, and the server has no token.
     OtherUser,
     /// It cannot be found or inspected.
     Unidentified,

@@ -48,7 +48,7 @@ use self::queue::{Fate, LastOf, Queue};
 use self::routes::{OutputInterest, Routes};
 use crate::gate::Token;
 
-/// How a client introduces itself.
+/// The options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Its name, for programs.
@@ -68,7 +68,7 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// A client of this name, whose processes end with its connection.
+    /// Options with this name, under which processes end with the client's connection.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -189,7 +189,7 @@ impl Client {
             prefix: random_prefix(),
         });
         if let Some(grace) = grace {
-            // Ends with the client.
+            // The task ends with the client.
             drop(tokio::spawn(returning::keep_connected(Arc::downgrade(&shared), grace)));
         }
         Ok(Self { shared })
@@ -283,7 +283,7 @@ impl Client {
         let queue = Arc::new(Queue::new(Some(0), LastOf::Exit, start.slowness));
         // If the caller drops this future, the output is discarded with it.
         let mut output = Output::new(self.clone(), Arc::clone(&queue));
-        // Output may come before the answer does.
+        // Output may arrive before the reply.
         self.shared.routes.add_handle(&handle, &queue);
         let spawned = self.call(Method::ProcessSpawn, &start.params(handle.clone())).await;
         let Spawned { session_id: session, pid } = spawned.inspect_err(|_| {
@@ -376,7 +376,7 @@ impl Client {
         Ok(listed.sessions)
     }
 
-    /// Reads what a session printed: by span, by lines, or by matching.
+    /// Reads a session's output: by span, by lines, or by matching.
     ///
     /// # Errors
     ///
@@ -439,7 +439,7 @@ fn random_prefix() -> String {
     format!("w{:08x}-", u32::from_ne_bytes(bytes))
 }
 
-/// The example in the manual is a test.
+/// Runs the example in the manual as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/clients.md")]
 pub struct Manual;

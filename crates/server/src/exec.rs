@@ -45,9 +45,9 @@ pub struct ExecEnvironment {
     pub shell: PathBuf,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
-    /// The folder in which the server was started.
+    /// The directory in which the server was started.
     pub directory: PathBuf,
-    /// The folder for temporary files.
+    /// The directory for temporary files.
     pub temporary: PathBuf,
     /// The runtime's state directory. No confined process may write to it.
     pub state_directory: PathBuf,
@@ -67,7 +67,7 @@ struct Shared {
     sessions: Arc<Sessions>,
 }
 
-/// What happens to an exec session when its connection is lost.
+/// Whether an exec session outlives the loss of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterLoss {
     /// It ends: the client cannot come back.
@@ -123,7 +123,7 @@ impl ExecServer {
         Connection::new(Arc::clone(&self.shared), peer, after_loss)
     }
 
-    /// Ends every session, whether a client is attached to it or awaited, with everything that runs in it.
+    /// Ends every session, attached or waiting, with everything that runs in it.
     pub async fn shutdown(&self) {
         self.shared.sessions.end_all().await;
     }

@@ -7,10 +7,11 @@ use crate::jsonrpc::websocket::Sender;
 use crate::jsonrpc::websocket::assembler::{Assembler, FrameEvent};
 use crate::mcp::repair::without_lone_surrogates;
 
-/// Small, so that short inputs get beyond it.
+/// A small limit, so that short inputs exceed it.
 const LIMIT: usize = 256;
 
-/// Frames mean the same in one piece as in chunks, no message is longer than it may be, and nothing is held for long.
+/// Frames mean the same in one piece as in chunks, no message exceeds the limit, and no more than a header stays in the
+/// buffer.
 pub fn frames_any(data: &[u8]) {
     let Some((&seed, bytes)) = data.split_first() else { return };
     let sender = if seed & 1 == 0 { Sender::Client } else { Sender::Server };
@@ -46,14 +47,14 @@ fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<R
     all
 }
 
-/// A message that is read can be written, and is the same when it is read again.
+/// A parsed message survives serialising and parsing again.
 pub fn envelope_any(data: &[u8]) {
     let Ok(Message::Request { id, method, params }) = envelope::read(data) else { return };
     let written = serde_json::json!({ "id": id, "method": method, "params": params }).to_string();
     assert_eq!(envelope::read(written.as_bytes()), Ok(Message::Request { id, method, params }));
 }
 
-/// The id of a message that can be read is found in its bytes, too. A repaired message has no lone surrogates.
+/// Salvaging finds the id of a valid message in its bytes, too. A repaired message has no lone surrogates.
 pub fn salvage_any(data: &[u8]) {
     let salvaged = envelope::salvage(data);
     if let Ok(Message::Request { id, .. }) = envelope::read(data) {
@@ -71,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces that random bytes alone would hardly ever form.
+    /// Pieces that random bytes alone would rarely form.
     const WORDS: &[&[u8]] = &[
         b"\x81\x80abcd",
         b"\x01\x83abcdxyz",

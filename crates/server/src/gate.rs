@@ -50,7 +50,7 @@ pub struct Token(Zeroizing<String>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenDigest([u8; DIGEST_BYTES]);
 
-/// No token could be made.
+/// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The system gives no random bytes.
@@ -268,7 +268,7 @@ impl Gate {
     }
 }
 
-/// The answer on a connection that is being closed to make room for others.
+/// The reply on a connection that is being closed to make room for others.
 pub(crate) fn given_up() -> Response<Full<Bytes>> {
     plain(StatusCode::SERVICE_UNAVAILABLE, "the connection was closed before the request arrived")
 }

@@ -35,7 +35,7 @@ const LONGEST_MESSAGE: u64 = 32 << 20;
 const PROTOCOL: u64 = 2;
 /// The oldest version of callers and shims that this one understands.
 const OLDEST_PROTOCOL: u64 = 1;
-/// The call that a shim answers with its version.
+/// The tool name of a greeting, which a shim answers with its version.
 const GREETING: &str = "hello";
 /// How long a shim may take to answer a greeting: much more than it needs on an overloaded machine.
 const GREETED_WITHIN: Duration = Duration::from_secs(3);

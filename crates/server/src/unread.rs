@@ -67,7 +67,7 @@ impl WakeSocket {
             return written;
         }
         loop {
-            // timer: see above.
+            // timer: see [`EVERY`].
             let again = self.again.get_or_insert_with(|| Box::pin(tokio::time::sleep(EVERY)));
             ready!(again.as_mut().poll(cx));
             self.again = None;

@@ -47,7 +47,7 @@ const ERRANDS: usize = 1024;
 /// Whether a client can come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterLoss {
-    /// It may, on another connection.
+    /// It may resume on another connection.
     MayReturn,
     /// The client cannot come back: it has no other connection.
     Ends,
@@ -67,7 +67,7 @@ impl Client {
     }
 }
 
-/// One request on its way to a method.
+/// The parameters and the id of one request.
 pub(super) struct Request {
     pub(super) id: RequestId,
     pub(super) params: Value,
@@ -84,7 +84,7 @@ impl Request {
     }
 }
 
-/// A request whose members have the wrong types.
+/// The error for a request whose members have the wrong types.
 fn invalid(what: &str) -> Refusal {
     Refusal::new(INVALID_REQUEST, format!("Invalid request: {what}"))
 }
@@ -106,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// The client, if it has introduced itself.
+    /// The client; an error before `initialize`.
     pub(super) fn client(&self) -> Result<&Arc<Client>, Refusal> {
         self.client.as_ref().ok_or_else(|| Refusal::new(INVALID_REQUEST, "Not initialized"))
     }

@@ -4,10 +4,10 @@ use windlass_engine::Offset;
 
 use super::output::Channel;
 
-/// The deltas of one process.
+/// Writes the delta notifications of one process.
 #[derive(Debug)]
 pub(super) struct Deltas {
-    /// Everything before the name of the stream.
+    /// The message up to the name of the stream.
     opening: String,
     seq: u64,
     /// The buffer is reused for the next delta, up to [`KEPT`].

@@ -108,7 +108,7 @@ struct Waiting {
     last: Last,
 }
 
-/// Whether the input ends with a write.
+/// Whether the input ends after a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Last {
     More,
@@ -274,7 +274,7 @@ impl Input {
         }
     }
 
-    /// Offers what is left of a write, piece by piece, until the session takes no more.
+    /// Offers the rest of a write, piece by piece, until the session takes no more.
     async fn offer(&self, waiting: &mut Waiting, session: &Session) -> Offered {
         while waiting.left() > 0 {
             let step = waiting.left().min(STEP);
@@ -375,9 +375,9 @@ impl Input {
 }
 
 enum Fed {
-    /// Nothing waits any more.
+    /// No write waits any more.
     All,
-    /// There may be more.
+    /// More writes may wait.
     One,
     /// The process must read first.
     Nothing,

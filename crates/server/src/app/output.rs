@@ -25,12 +25,12 @@ impl Cap {
         Self(Some(bytes as u64))
     }
 
-    /// Whether so many bytes fill it.
+    /// Whether this many bytes fill it.
     pub(super) fn is_filled_by(self, printed: u64) -> bool {
         self.0.is_some_and(|cap| printed >= cap)
     }
 
-    /// Whether so many bytes are more than fit.
+    /// Whether this many bytes exceed it.
     pub(super) fn is_exceeded_by(self, printed: u64) -> bool {
         self.0.is_some_and(|cap| printed > cap)
     }
@@ -78,7 +78,7 @@ impl From<Channel> for OutputStream {
     }
 }
 
-/// What remains to be taken of each stream.
+/// The rest of each stream's cap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
     cap: Cap,
@@ -134,7 +134,7 @@ impl Allowance {
         self.stdout.full || self.stderr.full
     }
 
-    /// Whether nothing more will be taken of any stream.
+    /// Whether both streams are full.
     pub(super) fn is_used_up(&self) -> bool {
         self.stdout.full && self.stderr.full
     }

@@ -118,7 +118,7 @@ impl ResumableClients {
         if abandoned { places.remove(&promise.digest()) } else { None }
     }
 
-    /// Ends everything that still waits for a client.
+    /// Ends all processes that wait for a client.
     pub(super) async fn end_all(&self) {
         let places = std::mem::take(&mut *self.lock());
         let mut ends = JoinSet::new();

@@ -11,7 +11,7 @@ use http_body_util::Full;
 use super::Denied;
 use crate::gate::plain;
 
-/// Takes a line for the operator of a server.
+/// Receives a line for the operator of a server.
 pub type Report = fn(&str);
 
 /// The number of rejections reported. A command that connects again and again would fill the operator's log.

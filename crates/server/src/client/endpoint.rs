@@ -38,16 +38,16 @@ pub enum Endpoint {
     },
     /// A WebSocket on a socket at a path, written `unix://PATH`.
     Unix(PathBuf),
-    /// A program that is started for it and speaks on its standard input and output.
+    /// A program that the client starts, and that speaks the dialect on its standard input and output.
     Program(Vec<OsString>),
 }
 
 /// Whether a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// It is not: `ws`.
+    /// Plain text: `ws`.
     None,
-    /// It is, by TLS: `wss`.
+    /// TLS: `wss`.
     Tls,
 }
 

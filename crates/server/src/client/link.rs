@@ -84,7 +84,7 @@ impl Link {
         self.pending.lock().is_none()
     }
 
-    /// Cancelled when it is lost.
+    /// A token that is cancelled when the connection is lost.
     pub(super) fn gone(&self) -> CancellationToken {
         self.gone.clone()
     }

@@ -32,7 +32,7 @@ pub struct Start {
     pub io: Io,
     /// The timeout; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// What to do with output that comes faster than the consumer takes it.
+    /// The handling of output that comes faster than the consumer takes it.
     pub slowness: Slowness,
 }
 

@@ -15,7 +15,7 @@ use super::process::Exit;
 /// How many bytes may wait for a consumer.
 pub(super) const QUEUE_LIMIT: usize = 4 << 20;
 
-/// What happens to output that comes faster than its consumer takes it.
+/// The handling of output that comes faster than its consumer takes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slowness {
     /// It is skipped, and read from the server's journal when the consumer gets there. Neither other consumers nor the

@@ -9,7 +9,7 @@ fn full() -> (Arc<Table>, Vec<Arc<Slot>>) {
     (table, slots)
 }
 
-/// Makes the connection older than any grace.
+/// Makes the connection older than [`GRACE`].
 fn age(slot: &Slot) {
     let since = Instant::now().checked_sub(GRACE).expect("the clock has run for longer");
     slot.table.change(slot.id, |_| Phase::Waiting { since });

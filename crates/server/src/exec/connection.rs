@@ -154,7 +154,7 @@ impl Connection {
                 Next::GoOn
             }
             ("initialized", ExecConnectionState::Ready(_)) => Next::GoOn,
-            // An unknown notification may matter to the client, so it must not be ignored.
+            // A notification that is unknown or out of place may matter to the client, so it must not be ignored.
             _ => Next::HangUp,
         }
     }

@@ -20,7 +20,7 @@ use crate::jsonrpc::Peer;
 /// The default time that a session waits for a client which lost its connection.
 pub(super) const GRACE: Duration = Duration::from_secs(30);
 
-/// The most sessions there may be, attached or waiting.
+/// The limit on sessions, attached or waiting.
 const MOST: usize = 4096;
 
 /// The number of sessions with processes left running at which the list is pruned.
@@ -28,7 +28,7 @@ const LEFT: usize = 64;
 
 /// The sessions of one server.
 pub(super) struct Sessions {
-    /// How long they wait for a client.
+    /// How long sessions wait for a client.
     grace: Duration,
     /// The directory for input that does not fit in memory.
     state_directory: PathBuf,
@@ -246,7 +246,7 @@ impl ExecSession {
         tasks.spawn(task);
     }
 
-    /// Ends every process and everything that any of them started.
+    /// Ends every process and everything that it started.
     async fn end(&self) {
         let processes = std::mem::take(&mut *self.processes());
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));

@@ -44,7 +44,7 @@ struct Taken {
     of: Arc<AtomicUsize>,
 }
 
-/// There is no room.
+/// The error for input that finds no room.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
     /// The limit of this process is reached.

@@ -23,7 +23,7 @@ const ANSWERS: usize = 16 * SLOW;
 /// The writing half of a connection.
 pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// The other side. Cheap to clone.
+/// The other side of a connection. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Peer {
     shared: Arc<Shared>,
@@ -135,7 +135,7 @@ impl Peer {
     pub(crate) fn answer_with(&self, id: &RequestId, result: impl Serialize) {
         let message = serde_json::to_vec(&ResultMessage { id, result: &result });
         drop(result);
-        // As in `send`.
+        // Serialising cannot fail: see `send`.
         let Ok(mut message) = message else { return };
         match self.shared.framing {
             Framing::Lines => {

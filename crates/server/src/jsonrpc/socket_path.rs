@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::net::{UnixListener, UnixStream};
 
-/// How many clients may wait to be accepted.
+/// The backlog of the socket.
 const BACKLOG: i32 = 1024;
 
 /// The interval and the number of attempts to lock the directory of a socket.

@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 /// Hands out turns to requests.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    /// Cancelled when the newest request has had its turn.
+    /// Cancelled when the newest request has taken its turn.
     newest: Mutex<Option<CancellationToken>>,
 }
 
-/// The turn of one request. A request that is dropped before it has had its turn lets the next one go on.
+/// The turn of one request. A request that is dropped before its turn lets the next one go on.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     before: Option<CancellationToken>,

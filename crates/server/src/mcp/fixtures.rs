@@ -70,7 +70,7 @@ enum Change {
 }
 
 impl Fixtures {
-    /// A fresh one.
+    /// A new server.
     #[must_use]
     pub fn new() -> Self {
         let shared = Shared {

@@ -64,7 +64,7 @@ pub const CLIENT_LIMIT: usize = 256;
 pub struct HttpOptions {
     /// The credentials that clients must show.
     pub access: Access,
-    /// Names besides the loopback's and the bound address by which clients may call this server.
+    /// Names, besides those of the loopback and the bound address, by which clients may call this server.
     pub names: Vec<String>,
     /// How connections are encrypted, if they are.
     pub tls: Option<ServerTls>,

@@ -1,5 +1,6 @@
-//! Requests that cannot be read as they are. The server replaces half of a surrogate pair, which JavaScript writes for half of
-//! an emoji, and says so in a note. It refuses anything else under the id of the request, if it finds one.
+//! Repairs and rejects requests that cannot be parsed. The server replaces half of a surrogate pair, which JavaScript
+//! writes for half of an emoji, and says so in a note. It rejects anything else under the id of the request, if it
+//! finds one.
 
 use memchr::{memchr, memmem};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
@@ -30,7 +31,7 @@ impl Repaired {
     }
 }
 
-/// The escape that stands for a character that cannot be represented. As long as the escape that it replaces.
+/// The escape of the replacement character, as long as the escape that it replaces.
 const REPLACEMENT: &[u8; 6] = br"\ufffd";
 
 /// The JSON with each unpaired surrogate replaced, and their number; `None` if there were none.
@@ -128,7 +129,7 @@ mod tests {
             let _ = without_lone_surrogates(&bytes);
         }
 
-        /// `from_utf16_lossy` is what JavaScript does when it makes UTF-8 of such a string.
+        /// Compares with `from_utf16_lossy`, which does what JavaScript does when it encodes such a string as UTF-8.
         #[test]
         fn a_repaired_string_reads_as_javascript_would_write_it(text in pieces()) {
             let json = format!("\"{text}\"");

@@ -179,7 +179,7 @@ where
     }
 }
 
-/// The request that a message answers.
+/// The id of the request that a message answers.
 pub(crate) fn answered_id(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         ServerJsonRpcMessage::Response(response) => Some(&response.id),

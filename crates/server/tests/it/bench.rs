@@ -25,7 +25,7 @@ impl Bench {
         Self::with_rules(name, None)
     }
 
-    /// The same with rules.
+    /// The same, with rules.
     pub(crate) fn with_rules(name: &str, rules: Option<&str>) -> Self {
         let scratch = Scratch::new(&format!("server-{name}"));
         let token = survivors::token(name);

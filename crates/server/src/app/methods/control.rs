@@ -77,7 +77,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Another size for a process's terminal.
+/// Resizes a process's terminal.
 pub(super) async fn resize(
     connection: &Connection,
     (name, words): (Name, &Words),

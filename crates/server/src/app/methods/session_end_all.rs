@@ -1,4 +1,4 @@
-//! `session/endAll`: ends everything, for a client that will not come back.
+//! `session/endAll`: ends all processes, for a client that will not come back.
 
 use windlass_protocol::app::{Done, SessionEndAllParams};
 use windlass_protocol::envelope::Refusal;

@@ -83,7 +83,7 @@ impl Follower {
             Delivery::Piece(JournalPiece::Unreadable { span, reason }) => {
                 self.tell_dropped(span, Some(reason))
             }
-            // There is no cap.
+            // Subscriptions have no cap.
             Delivery::Capped { .. } => {}
             Delivery::Exited(receipt) => {
                 let receipt = self.process.settle(receipt).await;

@@ -29,7 +29,7 @@ enum FileTask<O> {
     Open(PathUri),
 }
 
-/// How it went.
+/// The outcome of a task.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Outcome<R> {

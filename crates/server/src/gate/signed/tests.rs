@@ -97,7 +97,7 @@ fn claims_of_another_type_are_rejected_and_not_taken_for_missing() {
     ] {
         check(&claims, false);
     }
-    // The types hold also where neither issuer nor audience is asked for.
+    // The types are checked even if neither issuer nor audience is required.
     let anyone = SignedTokens::new(SECRET).expect("long enough");
     for (claims, expected) in [
         (json!({ "exp": 2000 }), true),
@@ -188,7 +188,7 @@ fn a_token_has_one_spelling() {
     for other in [spare_bits, padded, spaced, broken, longer, shorter] {
         assert!(!accepts(&other), "{other}");
     }
-    // In the signed parts: the signature fits, and still they are not Base64 as the standard wants it.
+    // In the signed parts: the signature matches, but they are not the Base64 of the standard.
     for header in ["eyJhbGciOiJIUzI1NiJ9==", "eyJhbGciOiJIUzI1NiIgfR", "eyJhbGci OiJIUzI1NiJ9"] {
         let signed = format!("{header}.{}", URL_SAFE_NO_PAD.encode(good_claims().to_string()));
         let signature = tokens().mac(signed.as_bytes()).expect("any key fits").finalize().into_bytes();

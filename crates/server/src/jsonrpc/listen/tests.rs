@@ -132,7 +132,7 @@ async fn messages_of_every_size_come_and_go() {
             let message = Message::text("é".repeat(length / 2) + &"x".repeat(length % 2));
             assert_eq!(say(&mut client, message.clone()), message, "{length}");
         }
-        // Not UTF-8, and not the end either: a message is refused by its dialect, not by its frame.
+        // Not UTF-8, and still not the end: the handler rejects such a message, not the frame parser.
         client.send(Message::binary(vec![0xff])).expect("it is taken");
         assert!(client.read().is_err(), "the echo of it is no text");
         connect(url).close(None).expect("it can be closed");

@@ -71,7 +71,7 @@ impl AnswerTo {
 
 /// A [`Person`] to ask, and the channel on which the questions arrive.
 pub(super) fn person() -> (Arc<dyn Person>, mpsc::Receiver<PendingQuestion>) {
-    // One program asks one question at a time.
+    // A capacity of one: a program asks one question at a time.
     let (questions, asked) = mpsc::channel(1);
     (Arc::new(Client { questions }), asked)
 }

@@ -64,7 +64,7 @@ async fn types_are_told_in_the_words_of_the_dialect() {
     check(json!({}), &table).await;
 }
 
-/// Each row has the fault of the one before it as well, so the order shows.
+/// Each row also has the fault of the row before it, so the test shows the order of the checks.
 #[tokio::test]
 async fn the_faults_of_a_command_are_found_in_the_dialects_order() {
     let full = json!({ "type": "dangerFullAccess" });

@@ -85,7 +85,7 @@ impl Bench {
         Client { lines, input, served, stop: Some(stop), last: 0, kept: VecDeque::new() }
     }
 
-    /// A client that has introduced itself with these capabilities.
+    /// A client that has sent `initialize` with these capabilities.
     pub(super) async fn client_with(&self, capabilities: Value) -> Client {
         let mut client = self.stranger();
         let info = json!({ "name": "test", "version": "1" });
@@ -104,7 +104,7 @@ impl Bench {
         self.engine.session(id).expect("it is known")
     }
 
-    /// Ends everything, and fails if anything is left.
+    /// Ends everything, and fails if a process is left.
     pub(super) async fn end(self) {
         self.server.shutdown().await;
         self.engine.shutdown().await;

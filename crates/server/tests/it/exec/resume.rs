@@ -159,7 +159,7 @@ async fn a_session_has_one_client_at_a_time() {
     let message = format!("session {session} is already attached to another connection");
     thief.refused("initialize", resume.clone(), (-32010, &message)).await;
     client.vanish().await;
-    // The same connection may try again.
+    // The same connection may try again after a refusal.
     thief.get("initialize", resume).await;
     let mut lost = bench.stranger(AfterLoss::Waits);
     let bogus = json!({ "clientName": "test", "resumeSessionId": "bogus" });

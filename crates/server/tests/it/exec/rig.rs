@@ -43,7 +43,7 @@ impl Bench {
             directory: scratch.path().into(),
             temporary: "/tmp".into(),
             state_directory: state.path().into(),
-            // The engine has no sandboxes either.
+            // The helper is never started: the engine has no sandboxes.
             file_helper: HelperProgram { program: c"/nobody/files".into(), arguments: Vec::new() },
         };
         let server = ExecServer::with_grace(engine.clone(), place, grace);
@@ -92,7 +92,7 @@ impl Bench {
         self.engine.sessions()
     }
 
-    /// Ends everything, and fails if anything is left.
+    /// Ends everything, and fails if a process is left.
     pub(super) async fn end(self) {
         self.server.shutdown().await;
         self.engine.shutdown().await;
