@@ -1,7 +1,7 @@
 //! The app-server: commands and processes for programs that speak its dialect, over one engine.
 //!
-//! Each connection has its own table of processes and takes its messages one after the other; what takes time goes on
-//! beside it. A process has at most one task of ours: it follows the output, tells it, and tells the end.
+//! Each connection has its own table of processes and handles its messages one after the other; slow work runs in tasks
+//! beside it. A process has at most one task, which sends its output and then its end to the client.
 
 mod connection;
 mod delta;
@@ -33,14 +33,15 @@ use crate::jsonrpc::listen::{Listener, serve_streams};
 use crate::jsonrpc::peer::Sink;
 use crate::jsonrpc::{Peer, Stamping, Via};
 
-/// What the processes of all connections have in common.
+/// The settings that the processes of all connections share.
 #[derive(Clone, Debug)]
 pub struct AppOptions {
-    /// Where they run unless they are told otherwise. Absolute.
+    /// The working directory of processes that name none. Absolute.
     pub directory: PathBuf,
     /// The environment that they inherit.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where the server keeps what it remembers, for clients that ask.
+    /// The server's state directory. `initialize` reports it to clients, and input that does not fit in memory is
+    /// spilled below it.
     pub state_directory: PathBuf,
     /// The policy of a `command/exec` that names none.
     pub sandbox: Policy,
@@ -66,8 +67,8 @@ impl AppServer {
         Self { shared: Arc::new(Shared { engine, options, resumable: Arc::default() }) }
     }
 
-    /// Serves whoever comes until `stop` is done, or until the only client there can be has gone. The processes of every
-    /// connection have ended by then.
+    /// Serves all clients that connect, until `stop` is done or, on standard input and output, until the only client
+    /// has gone. The processes of every connection have ended by then.
     pub async fn serve(&self, listener: Listener, stop: impl Future<Output = ()> + Send) {
         let server = self.clone();
         let open = move |peer, via| {
@@ -81,13 +82,13 @@ impl AppServer {
         self.shutdown().await;
     }
 
-    /// Ends the processes of clients that are awaited.
+    /// Ends the processes of clients that have lost their connection and may still come back.
     pub async fn shutdown(&self) {
         self.resumable_clients().end_all().await;
     }
 
-    /// Serves one client on any pair of streams, a message on each line: one in this very process, say, on the other end
-    /// of [`tokio::io::duplex`]. Otherwise like [`AppServer::serve`].
+    /// Serves one client on any pair of streams, one message per line. The client may run in the same process, on the
+    /// other end of [`tokio::io::duplex`]. Otherwise like [`AppServer::serve`].
     pub async fn serve_streams<R, W>(&self, (source, sink): (R, W), stop: impl Future<Output = ()> + Send)
     where
         R: AsyncRead + Send + Unpin + 'static,

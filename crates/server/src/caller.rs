@@ -1,8 +1,8 @@
-//! The process behind a connection: a server does nothing for a caller that is confined more than the server itself.
+//! Checks the process behind a connection: a server rejects a caller that is confined more than the server itself.
 //!
 //! A confined command could otherwise have a server do what its sandbox denies. A socket cannot be hidden from every
-//! command that can see its directory or its port, but the process that connected can be looked at. Over TCP it can be
-//! found only on this machine, and not always; where it cannot be found, the token is what protects.
+//! command that can see its directory or its port, but the server can inspect the process that connected. Over TCP it
+//! finds that process only on this machine, and not always; where it does not, the token protects.
 
 mod rejected;
 
@@ -19,19 +19,19 @@ use crate::unread::network::{self, Owned};
 pub use self::rejected::Report;
 pub(crate) use self::rejected::TurnedAway;
 
-/// Why a caller is not served.
+/// Why a caller is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// It is confined more than the server.
     Confined,
-    /// It runs as another user, and there is no token.
+    /// It runs as another user, and the server has no token.
     OtherUser,
-    /// It cannot be found or looked into.
+    /// It cannot be found or inspected.
     Unidentified,
 }
 
 impl Denied {
-    /// For the caller and for the operator.
+    /// The text for the caller and for the operator.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Confined => {
@@ -51,7 +51,7 @@ impl std::fmt::Display for Denied {
     }
 }
 
-/// The next caller that is not confined. The connections of others are closed.
+/// Accepts the next caller that is not confined. The connections of others are closed.
 pub(crate) async fn accept(listener: &UnixListener) -> std::io::Result<UnixStream> {
     loop {
         let (stream, _) = listener.accept().await?;
@@ -70,9 +70,10 @@ fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
     }
 }
 
-/// The process behind a connection, which is looked for once it has sent a request, and not before: that takes milliseconds, and
-/// whoever opens hundreds of connections and sends nothing would have the server do nothing else. A connection keeps its two
-/// addresses for as long as the server holds it, so the process cannot be taken for another one in between.
+/// The process behind a connection. The server looks for it only after the connection has sent a request: the search
+/// takes milliseconds, and a process that opens hundreds of connections and sends nothing would otherwise keep the
+/// server busy. A connection keeps its two addresses for as long as the server holds it, so the search cannot find
+/// another process instead.
 #[derive(Debug)]
 pub(crate) struct Caller {
     found: CallerAddress,
@@ -81,9 +82,9 @@ pub(crate) struct Caller {
 
 #[derive(Debug)]
 enum CallerAddress {
-    /// By its credentials, which come with the connection.
+    /// Judged by its credentials, which come with the connection.
     Local(Result<(), Denied>),
-    /// Only the addresses of the connection are known: ours and theirs.
+    /// Only the addresses of the connection are known: the server's and the client's.
     Tcp(SocketAddr, SocketAddr),
 }
 
@@ -100,12 +101,12 @@ impl Caller {
         Self { found, judged: OnceCell::new() }
     }
 
-    /// The same, if it is known by now.
+    /// The result of [`Self::judge`], if there is one yet.
     pub(crate) fn judged(&self) -> Option<Result<(), Denied>> {
         self.judged.get().copied()
     }
 
-    /// Whether it is served. It is looked for once.
+    /// Whether the caller is served. The search runs once.
     pub(crate) async fn judge(&self, access: &Access) -> Result<(), Denied> {
         let look = || async {
             match self.found {
@@ -119,7 +120,7 @@ impl Caller {
 
 async fn judge_tcp(ours: SocketAddr, theirs: SocketAddr, access: &Access) -> Result<(), Denied> {
     let without_token = matches!(access, Access::Open);
-    // Hundreds of small files are read, which blocks.
+    // The search reads hundreds of small files, which blocks.
     let looked = tokio::task::spawn_blocking(move || match without_token {
         true => judge_without_token(ours, theirs),
         false if is_confined(ours, theirs) => Err(Denied::Confined),
@@ -128,7 +129,7 @@ async fn judge_tcp(ours: SocketAddr, theirs: SocketAddr, access: &Access) -> Res
     looked.await.unwrap_or(Err(Denied::Unidentified))
 }
 
-/// With a token, only commands in a sandbox of ours are looked for: clients may connect for every request.
+/// With a token, the server looks only for commands in a sandbox of Windlass: clients may connect for every request.
 fn is_confined(ours: SocketAddr, theirs: SocketAddr) -> bool {
     match network::owner(theirs, ours) {
         Owned::By(owner) => peer::is_held_in_a_sandbox(owner.inode),
@@ -136,9 +137,9 @@ fn is_confined(ours: SocketAddr, theirs: SocketAddr) -> bool {
     }
 }
 
-/// Without a token the caller must be of the same user, or root, and still be there: a confined command could say
-/// everything at once and be gone before it is looked for. A process that hides its descriptors is not served while
-/// confined processes of ours can reach this port.
+/// Without a token the caller must be of the same user, or root, and still be alive: a confined command could send
+/// everything at once and exit before the server looks for it. A process that hides its descriptors is rejected while
+/// confined processes of Windlass can reach this port.
 fn judge_without_token(ours: SocketAddr, theirs: SocketAddr) -> Result<(), Denied> {
     let owner = match network::owner(theirs, ours) {
         Owned::By(owner) => owner,

@@ -1,12 +1,12 @@
 //! A client of the app-server: starts processes on a server and follows, controls and reads them.
 //!
-//! The server may be a program that is started for it, a WebSocket on an address or at a path, or an engine in this very
-//! process. One task reads each connection and puts output into a bounded queue for each consumer; [`Slowness`] says what
-//! happens to who does not take it. A client that asked for [`ClientOptions::grace`] and loses its connection comes back,
-//! takes its processes over, and the output goes on at the byte at which it stopped.
+//! The server may be a program that is started for it, a WebSocket on an address or at a path, or an engine in this
+//! very process. One task reads each connection and puts output into a bounded queue for each consumer; [`Slowness`]
+//! says what happens if a consumer does not take it. A client that asked for [`ClientOptions::grace`] and loses its
+//! connection reconnects and takes its processes over, and the output continues at the byte at which it stopped.
 //!
-//! It works with a Codex app-server, too, as far as that one goes: without `session/*` there is nothing to read again and
-//! nothing to resume.
+//! It works with a Codex app-server, too, within that server's limits: without `session/*` a client can neither read
+//! output again nor resume.
 
 mod endpoint;
 mod error;
@@ -48,27 +48,27 @@ use self::queue::{Fate, LastOf, Queue};
 use self::routes::{OutputInterest, Routes};
 use crate::gate::Token;
 
-/// How a client introduces itself.
+/// The options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Its name, for programs.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it shows to a server that asks for a token.
+    /// The token for a server that asks for one.
     pub token: Option<Token>,
-    /// The certificate authorities (PEM) that an encrypted server is judged by, instead of those that this machine trusts.
+    /// The certificate authorities (PEM) that verify an encrypted server, instead of those that this machine trusts.
     pub authorities: Option<String>,
-    /// How long processes shall go on without a connection, ten minutes at most. Without this they end with it.
+    /// How long processes go on without a connection, ten minutes at most. Without a grace they end with it.
     pub grace: Option<Duration>,
-    /// Who sees to it that a lost connection is made anew. Without `grace` nobody can.
+    /// Whether the client reconnects by itself or its user does. Without `grace` no client can resume.
     pub coming_back: ComingBack,
-    /// What a client before this one had as [`Client::resume_token`]: its processes are taken over.
+    /// The [`Client::resume_token`] of an earlier client, whose processes this one takes over.
     pub resume: Option<String>,
 }
 
 impl ClientOptions {
-    /// A client of this name, whose processes end with its connection.
+    /// Options with this name, under which processes end with the client's connection.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -92,13 +92,13 @@ impl ClientOptions {
     }
 }
 
-/// Who sees to it that a lost connection is made anew.
+/// How a lost connection is made anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComingBack {
-    /// The client, for as long as the processes are kept. Whoever waits for output or an end notices nothing of it, and
-    /// what is asked for meanwhile waits; only what was under way fails.
+    /// The client reconnects, for as long as the server keeps the processes. Waits for output or an end go on as if the
+    /// connection had not been lost, and new requests wait meanwhile; only requests under way fail.
     ByItself,
-    /// Whoever uses it, with [`Client::reconnect`]. Until then everything fails with [`ClientError::Lost`].
+    /// The user of the client calls [`Client::reconnect`]. Until then every request fails with [`ClientError::Lost`].
     WhenAsked,
 }
 
@@ -109,29 +109,29 @@ pub struct Client {
 }
 
 struct Shared {
-    /// Where the server is; nowhere, if it is at the other end of streams that were given.
+    /// The address of the server; `None` if the client was given streams.
     endpoint: Option<Endpoint>,
     options: ClientOptions,
     routes: Arc<Routes>,
     current: watch::Sender<Current>,
-    /// Held by who makes the connection anew.
+    /// Held while the connection is made anew.
     returning: tokio::sync::Mutex<()>,
     after_loss: AfterLoss,
     handles: AtomicU64,
-    /// What makes handles differ from those of a client before this one.
+    /// The prefix of handles, which makes them differ from those of an earlier client.
     prefix: String,
 }
 
-/// The connection, and how to come back after it.
+/// The connection, and the server's reply to `initialize`.
 #[derive(Clone)]
 struct Current {
     link: Arc<Link>,
     server: InitializeResult,
-    /// There will be no other.
+    /// Set when the client will not reconnect any more.
     given_up: bool,
 }
 
-/// What a server says about a process that it started. One that keeps no sessions says nothing.
+/// The server's reply to `process/spawn`. Both members are absent from a server that keeps no sessions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Spawned {
@@ -140,17 +140,17 @@ struct Spawned {
 }
 
 impl Client {
-    /// Connects and introduces itself.
+    /// Connects and sends `initialize`.
     ///
     /// # Errors
     ///
-    /// When the server cannot be reached, or does not let this client in.
+    /// When the server cannot be reached, or rejects this client.
     pub async fn connect(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
         let wires = endpoint.open(&options).await?;
         Self::over(wires, Some(endpoint), options).await
     }
 
-    /// Talks to the server at the other end of these streams, a message on each line. There is no coming back after them.
+    /// Talks to the server at the other end of these streams, one message per line. Such a client cannot reconnect.
     ///
     /// # Errors
     ///
@@ -189,25 +189,25 @@ impl Client {
             prefix: random_prefix(),
         });
         if let Some(grace) = grace {
-            // Ends with the client.
+            // The task ends with the client.
             drop(tokio::spawn(returning::keep_connected(Arc::downgrade(&shared), grace)));
         }
         Ok(Self { shared })
     }
 
-    /// What the server says about itself.
+    /// The server's reply to `initialize`.
     pub fn server(&self) -> InitializeResult {
         self.shared.current().server
     }
 
-    /// What another client needs to take over the processes of this one; see [`ClientOptions::resume`]. Whoever has it has
-    /// the processes.
+    /// The token with which another client takes over the processes of this one; see [`ClientOptions::resume`]. Its
+    /// bearer controls the processes.
     pub fn resume_token(&self) -> Option<String> {
         self.shared.current().server.resume.map(|resume| resume.token)
     }
 
-    /// Connects again after the connection was lost and takes the processes over. All that waits for output goes on where
-    /// it stopped. Where the connection is not lost, there is nothing to do.
+    /// Connects again after the connection was lost and takes the processes over. All waits for output continue where
+    /// they stopped. Does nothing if the connection is not lost.
     ///
     /// # Errors
     ///
@@ -231,15 +231,15 @@ impl Client {
         self.shared.routes.connection(&Fate::Running);
         link.take_over();
         self.shared.current.send_replace(Current { link: Arc::new(link), server, given_up: false });
-        // On this very connection: if it is lost again, another one has to begin anew.
+        // Ask on this very connection: if it is lost again, the next reconnect has to start over.
         self.go_on(&self.shared.current().link).await
     }
 
-    /// Asks for the output that everybody misses.
+    /// Asks for the output that consumers have missed.
     async fn go_on(&self, link: &Link) -> Result<(), ClientError> {
         for session in self.shared.routes.begin_anew() {
             match self.ask_for_output(link, session).await {
-                // The server knows it no more, and will not say how it ended.
+                // The server has forgotten the session, and will not report its end.
                 Err(ClientError::Refused(_)) => self.shared.routes.forget(session),
                 asked => asked?,
             }
@@ -247,15 +247,15 @@ impl Client {
         Ok(())
     }
 
-    /// Ends every process that this client started, with everything they started. Without this they go on for the grace,
-    /// where there is one, when the client is dropped.
+    /// Ends every process that this client started, with everything they started. Without this call they go on for the
+    /// grace, if there is one, when the client is dropped.
     ///
     /// # Errors
     ///
     /// When the connection is lost.
     pub async fn close(self) -> Result<(), ClientError> {
         match self.call(Method::SessionEndAll, &SessionEndAllParams {}).await {
-            // Codex's server does not know how; those that its commands left running it cannot end anyway.
+            // Codex's server lacks this method, and cannot end processes left running anyway.
             Err(ClientError::Refused(_)) => self.kill_all().await,
             ended => ended.map(|Done {}| ()),
         }
@@ -264,7 +264,7 @@ impl Client {
     async fn kill_all(&self) -> Result<(), ClientError> {
         for handle in self.shared.routes.handles() {
             match self.call(Method::ProcessKill, &ProcessKillParams { process_handle: handle }).await {
-                // One that has ended meanwhile needs no end.
+                // A refusal means that the process has ended meanwhile.
                 Ok(Done {}) | Err(ClientError::Refused(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -281,9 +281,9 @@ impl Client {
         let number = self.shared.handles.fetch_add(1, Ordering::Relaxed);
         let handle = format!("{}{number}", self.shared.prefix);
         let queue = Arc::new(Queue::new(Some(0), LastOf::Exit, start.slowness));
-        // Whoever gives up waiting for the start lets the output go by, too.
+        // If the caller drops this future, the output is discarded with it.
         let mut output = Output::new(self.clone(), Arc::clone(&queue));
-        // Output may come before the answer does.
+        // Output may arrive before the reply.
         self.shared.routes.add_handle(&handle, &queue);
         let spawned = self.call(Method::ProcessSpawn, &start.params(handle.clone())).await;
         let Spawned { session_id: session, pid } = spawned.inspect_err(|_| {
@@ -339,7 +339,7 @@ impl Client {
         asked.map(|()| output)
     }
 
-    /// Somebody follows a session no more.
+    /// Removes a consumer of a session, and unsubscribes after the last one.
     fn leave(&self, session: u64, queue: &Arc<Queue>) {
         if self.shared.routes.remove_session(session, queue) == OutputInterest::ByNobody {
             let target = SessionTarget { session_id: Some(session), ..SessionTarget::default() };
@@ -348,7 +348,7 @@ impl Client {
         }
     }
 
-    /// Asks for all that is missing to anybody: a subscription takes the place of the one before.
+    /// Asks for all output that any consumer misses: a subscription replaces the one before.
     async fn ask_for_output(&self, link: &Link, session: u64) -> Result<(), ClientError> {
         let Some(from) = self.shared.routes.missing(session) else { return Ok(()) };
         let target = SessionTarget { session_id: Some(session), ..SessionTarget::default() };
@@ -357,7 +357,7 @@ impl Client {
         asked.map(|_: SessionSubscribeResult| ())
     }
 
-    /// Runs a command to its end and gives what it printed.
+    /// Runs a command to its end and returns its output.
     ///
     /// # Errors
     ///
@@ -366,7 +366,7 @@ impl Client {
         self.call(Method::CommandExec, params).await
     }
 
-    /// What this connection runs, and the latest that has ended.
+    /// The sessions that this connection runs, and the latest that have ended.
     ///
     /// # Errors
     ///
@@ -376,7 +376,7 @@ impl Client {
         Ok(listed.sessions)
     }
 
-    /// Reads what a session printed: by span, by lines, or by matching.
+    /// Reads a session's output: by span, by lines, or by matching.
     ///
     /// # Errors
     ///
@@ -385,7 +385,7 @@ impl Client {
         self.call(Method::SessionRead, params).await
     }
 
-    /// Asks for anything that the dialect has a method for.
+    /// Calls any method of the dialect.
     ///
     /// # Errors
     ///
@@ -398,7 +398,7 @@ impl Client {
         self.link().await?.call(method.name(), params).await
     }
 
-    /// The connection, once there is one.
+    /// The connection; waits for a new one while the client reconnects.
     async fn link(&self) -> Result<Arc<Link>, ClientError> {
         let away = |current: &Current| {
             current.link.is_lost() && !current.given_up && self.shared.after_loss == AfterLoss::Kept
@@ -414,32 +414,32 @@ impl Shared {
         self.current.borrow().clone()
     }
 
-    /// There will be no other connection.
+    /// Stops reconnecting: all waits fail from now on.
     fn give_up(&self) {
         self.current.send_modify(|current| current.given_up = true);
         self.routes.connection(&Fate::Lost);
     }
 }
 
-/// Begins a connection.
+/// Performs the handshake on a new connection.
 async fn introduce(link: &Link, introduction: &InitializeParams) -> Result<InitializeResult, ClientError> {
     let server = link.call(Method::Initialize.name(), introduction).await?;
     link.tell(notification::INITIALIZED, &json!({}));
     Ok(server)
 }
 
-/// Whether the processes of an earlier connection are here now.
+/// Whether the server moved the processes of an earlier connection to this one.
 fn is_resumed(server: &InitializeResult) -> bool {
     server.resume.as_ref().is_some_and(|resume| resume.resumed)
 }
 
-/// Handles of a client that resumes another one's connection must not be that one's.
+/// Random, because the handles of a client that resumes another one's connection must differ from that one's.
 fn random_prefix() -> String {
     let bytes = handshake::random::<4>().unwrap_or_default();
     format!("w{:08x}-", u32::from_ne_bytes(bytes))
 }
 
-/// The example in the manual is a test.
+/// Runs the example in the manual as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/clients.md")]
 pub struct Manual;

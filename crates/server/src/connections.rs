@@ -1,13 +1,13 @@
 //! The connections of a server: how many there are at a time, and which one is closed when there are too many.
 //!
 //! A connection is *pending* until its client has shown a valid token, or finished the handshake of a WebSocket. Every
-//! process that reaches the address can open such connections and leave them there, so they are counted apart from those
-//! of clients: they are few, they have little time, and the oldest is closed to make room for the next. A client that
-//! sends its request at once is therefore served, however many others never do.
+//! process that reaches the address can open such connections and leave them there, so they are counted apart from
+//! those of clients: they are few, they have little time, and the oldest is closed to make room for the next. A client
+//! that sends its request at once is therefore served, however many others never do.
 //!
-//! A client that was let in keeps its connection while a request is carried out. Before its first request is complete, and
-//! between two requests over HTTP, the connection can be closed to make room, too. The next one to be closed is that of the
-//! peer that has most of them, so that one peer does not push out the others.
+//! An admitted client keeps its connection while a request is carried out. Before its first request is complete, and
+//! between two requests over HTTP, the connection can be closed to make room, too. The server closes one of the peer
+//! that has most of them, so that one peer does not push out the others.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -25,8 +25,8 @@ use crate::caller::{Caller, Denied};
 use crate::gate::Access;
 use crate::jsonrpc::ws_upgrade::Stream;
 
-/// How many connections of clients that were let in there are before the next needs the place of another, or has to wait
-/// for one to end. Pending ones may still be let in, so there can be a few more.
+/// The limit on connections of admitted clients. Beyond it the next client replaces another, or waits for one to end.
+/// Pending connections may still be admitted, so there can be a few more.
 pub(crate) const ESTABLISHED_LIMIT: usize = 512;
 
 /// The most pending connections. Together with the others they leave a process with the usual limit of 1,024 descriptors
@@ -36,39 +36,39 @@ pub(crate) const PENDING_LIMIT: usize = 128;
 /// How long a connection may be pending.
 const PENDING_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a connection may be pending whatever happens: a request takes a moment to arrive, and a TLS handshake several.
+/// How long a connection may be pending in any case: a request takes a moment to arrive, and a TLS handshake several.
 /// While all are younger than this, the next has to wait.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How long a client that was let in may take to send the headers of a request, or be silent between two.
+/// How long an admitted client may take to send the headers of a request, or be silent between two.
 pub(crate) const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a client that was let in may take to send the body of a request.
+/// How long an admitted client may take to send the body of a request.
 pub(crate) const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
-/// After how long a silence the system asks whether a client's machine is still there.
+/// The idle time of TCP keepalive.
 const ARE_YOU_THERE: Duration = Duration::from_secs(60);
 
-/// How soon it asks again, and how often, before the client counts as gone.
+/// The interval and the number of keepalive probes before the client counts as gone.
 const ASK_AGAIN: Duration = Duration::from_secs(15);
 const ASK_TIMES: u32 = 4;
 
-/// Where clients connect.
+/// A listening socket.
 pub(crate) trait Entrance: Sync {
-    /// What they are talked to through.
+    /// The type of its connections.
     type Stream: Stream;
 
-    /// The next client.
+    /// Accepts the next client.
     fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     /// The process behind a connection.
     fn caller(stream: &Self::Stream) -> Caller;
 
-    /// The peer that its connections count for.
+    /// The peer for which the connection counts.
     fn peer(stream: &Self::Stream) -> PeerKey;
 }
 
-/// Connections with the same key come from the same peer, as far as that can be told without a search.
+/// Connections with the same key come from the same peer, as far as the server knows without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PeerKey {
     /// A machine. All processes of this machine are one peer over TCP.
@@ -96,9 +96,9 @@ impl Entrance for TcpListener {
 }
 
 fn prepared(stream: TcpStream) -> TcpStream {
-    // Without this an answer may wait for the client's acknowledgement of the one before.
+    // Without this, Nagle's algorithm may hold a reply back until the client acknowledges the one before.
     let _ = stream.set_nodelay(true);
-    // A client whose machine was switched off says nothing, and its processes would run for ever.
+    // A client whose machine was switched off sends nothing, and its processes would run for ever.
     let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
     let _ = rustix::net::sockopt::set_tcp_keepidle(&stream, ARE_YOU_THERE);
     let _ = rustix::net::sockopt::set_tcp_keepintvl(&stream, ASK_AGAIN);
@@ -106,9 +106,10 @@ fn prepared(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// Accepts connections until `stop` is done, each in a task of its own; gives the tasks that have not ended by then.
+/// Accepts connections until `stop` is done, each in a task of its own; returns the tasks that have not ended by then.
 ///
-/// `converse` tells its slot whose turn it is and when the client was let in. Until then it may be dropped at any moment.
+/// `converse` updates its slot: whether the server or the client has to act next, and when the client was admitted.
+/// Until then its future may be dropped at any moment.
 pub(crate) async fn accept_until<E: Entrance, F: Future<Output = ()> + Send + 'static>(
     entrance: &E,
     converse: impl Fn(E::Stream, Arc<Slot>) -> F,
@@ -144,24 +145,24 @@ async fn unless_given_up(slot: Arc<Slot>, conversation: impl Future<Output = ()>
     }
 }
 
-/// Accepting fails when descriptors run out, and the client still waits in the queue.
+/// Makes room when accepting fails for lack of descriptors; the client stays in the queue.
 async fn out_of_descriptors(table: &Table) {
     let _ = table.lock().close_one(Phase::waits);
-    // timer: nothing tells when a descriptor becomes free.
+    // timer: no event says that a descriptor became free.
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-/// One connection's entry in the table of its server, until it is dropped.
+/// A connection's entry in the table of its server; removed on drop.
 pub(crate) struct Slot {
     table: Arc<Table>,
     id: u64,
-    /// Done when the connection is closed to make room for another.
+    /// Cancelled to close the connection and make room for another.
     evicted: CancellationToken,
 }
 
 impl Slot {
-    /// Whether the caller whose request has come is served. It is looked for at its first request, and not closed for others
-    /// meanwhile; later requests make the connection no younger.
+    /// Judges the caller whose request has come. The search runs at the first request, and the connection is not closed
+    /// for others meanwhile; later requests make it no younger.
     pub(crate) async fn judge(&self, caller: &Caller, access: &Access) -> Result<(), Denied> {
         if let Some(judged) = caller.judged() {
             return judged;
@@ -178,14 +179,14 @@ impl Slot {
         judged
     }
 
-    /// The client was let in, and its request is still to come. False if the connection was given up before, and nothing may
-    /// be done for it.
+    /// The client was admitted, and its request is still to come. `false` if the connection was given up before: its
+    /// requests must not be carried out.
     #[must_use]
     pub(crate) fn let_in(&self) -> bool {
         self.enter(Phase::Quiet { since: Instant::now() })
     }
 
-    /// The request is here, or the first message of a WebSocket. False as above.
+    /// The request has arrived, or the first message of a WebSocket. `false` as above.
     #[must_use]
     pub(crate) fn establish(&self) -> bool {
         self.enter(Phase::Established)
@@ -199,11 +200,11 @@ impl Slot {
         phase == Some(next)
     }
 
-    /// Done when the connection was pending for too long, or has to make room.
+    /// Waits until the connection was pending for too long, or has to make room.
     async fn given_up(&self) {
         tokio::select! {
             () = self.evicted.cancelled() => return,
-            // timer: a client that connects and says nothing must not be kept.
+            // timer: a client that connects and sends nothing must not keep its connection.
             () = tokio::time::sleep(PENDING_PATIENCE) => {}
         }
         let phase = self.table.change(self.id, |phase| match phase {
@@ -227,7 +228,7 @@ impl Drop for Slot {
 #[derive(Default)]
 struct Table {
     entries: Mutex<Entries>,
-    /// For the one task that accepts.
+    /// Wakes the one task that accepts.
     changed: Notify,
 }
 
@@ -245,21 +246,21 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Pending, and it is our turn: the caller is looked for. Not closed for others, or a client that sent its request at
-    /// once could be closed before the request is read.
+    /// Pending while the server looks for the caller. Not closed for others, or a client that sent its request at once
+    /// could lose its connection before the request is read.
     Checking,
-    /// Pending, and it is the client's turn.
+    /// Pending while the server waits for the client.
     Waiting { since: Instant },
-    /// Given up while it was pending, and gone in a moment.
+    /// Given up while it was pending; removed in a moment.
     Closing,
-    /// Its client was let in, and it is the client's turn: no request is under way.
+    /// Admitted and idle: no request is under way.
     Quiet { since: Instant },
-    /// Its client was let in, and something is done for it.
+    /// Admitted, with a request under way.
     Established,
 }
 
 impl Phase {
-    /// Since when a pending connection waits for its client.
+    /// The time since which a pending connection waits for its client.
     fn waits(self) -> Option<Instant> {
         match self {
             Self::Waiting { since } => Some(since),
@@ -267,7 +268,7 @@ impl Phase {
         }
     }
 
-    /// Since when no request of a client that was let in is under way.
+    /// The time since which an admitted client has no request under way.
     fn is_quiet(self) -> Option<Instant> {
         match self {
             Self::Quiet { since } => Some(since),
@@ -280,9 +281,9 @@ impl Phase {
 #[derive(Debug, PartialEq, Eq)]
 enum Room {
     Now,
-    /// Another look is due then.
+    /// Look again at this time.
     At(Instant),
-    /// After something has changed.
+    /// Look again after a change.
     Later,
 }
 
@@ -301,7 +302,7 @@ impl Table {
         Arc::new(Slot { table: Arc::clone(self), id, evicted })
     }
 
-    /// Changes the phase of a connection, and gives the new one.
+    /// Changes the phase of a connection, and returns the new one.
     fn change(&self, id: u64, change: impl FnOnce(Phase) -> Phase) -> Option<Phase> {
         let mut entries = self.lock();
         let entry = entries.entries.get_mut(&id)?;
@@ -310,7 +311,7 @@ impl Table {
         Some(entry.phase)
     }
 
-    /// Waits until another connection may be accepted, and closes one if that is what it takes.
+    /// Waits until another connection may be accepted; closes one if necessary.
     async fn room(&self) {
         loop {
             let room = self.lock().make_room();
@@ -319,7 +320,7 @@ impl Table {
                 Room::Later => self.changed.notified().await,
                 Room::At(due) => tokio::select! {
                     () = self.changed.notified() => {}
-                    // timer: an age is reached without anything happening.
+                    // timer: a connection comes of age without an event.
                     () = tokio::time::sleep_until(due) => {}
                 },
             }
@@ -337,7 +338,7 @@ impl Entries {
         if let_in < ESTABLISHED_LIMIT && pending < PENDING_LIMIT {
             return Room::Now;
         }
-        // One that is closed is counted until its descriptor is free.
+        // A closed connection counts until its descriptor is free.
         if is_closing {
             return Room::Later;
         }
@@ -348,8 +349,8 @@ impl Entries {
         }
     }
 
-    /// Closes a connection whose client has been waited for: of the peer that has most of them, the one that waits for longest,
-    /// unless it is too young for that; then gives when to look again.
+    /// Closes a connection that waits for its client: of the peer that has most of them, the one that waits for
+    /// longest. If that is too young, returns when to look again.
     fn close_one(&mut self, waits: fn(Phase) -> Option<Instant>) -> Room {
         let mut peers: HashMap<PeerKey, usize> = HashMap::new();
         for entry in self.entries.values().filter(|entry| waits(entry.phase).is_some()) {

@@ -1,9 +1,9 @@
-//! The exec-server dialect: an engine as the place where an agent that runs elsewhere starts processes and keeps files.
+//! The exec-server dialect: an engine as the environment in which a remote agent starts processes and keeps files.
 //!
-//! A connection attaches to a session, which owns processes and outlives the connection for a while, so that a client
-//! that lost its connection can go on where it was. What a process prints is numbered when somebody is told of it: the
-//! numbers are an index into the session's journal, and nothing is kept twice. Long waits, file operations and input that
-//! nobody reads each wait by themselves; nothing waits for them.
+//! A connection attaches to an exec session, which owns processes and outlives the connection for a while, so that a
+//! client that lost its connection can continue. Output gets its event numbers when it is first sent or read: the
+//! numbers are an index into the session's journal, and nothing is stored twice. Long waits, file operations and unread
+//! input each wait in tasks of their own; nothing waits for them.
 
 mod background_jobs;
 mod connection;
@@ -36,7 +36,7 @@ use self::sessions::{GRACE, Sessions};
 use crate::jsonrpc::{Framing, Inbox, Peer, Stamping, Via, serve};
 use crate::listen::Listener;
 
-/// The place where processes run, as it was found when the server started.
+/// The environment of processes, as the server found it when it started.
 #[derive(Clone, Debug)]
 pub struct ExecEnvironment {
     /// The server's own variables, from which processes may inherit.
@@ -45,17 +45,17 @@ pub struct ExecEnvironment {
     pub shell: PathBuf,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
-    /// The folder in which the server was started.
+    /// The directory in which the server was started.
     pub directory: PathBuf,
-    /// The folder for temporary files.
+    /// The directory for temporary files.
     pub temporary: PathBuf,
-    /// Where the runtime keeps its records, which no process may change that is kept from anything.
+    /// The runtime's state directory. No confined process may write to it.
     pub state_directory: PathBuf,
-    /// How to start what works on files in a sandbox: a program that calls [`run_file_helper`] when it finds these arguments.
+    /// How to start a confined file operation: a program that calls [`run_file_helper`] when it finds these arguments.
     pub file_helper: HelperProgram,
 }
 
-/// A server of the dialect, whatever its connections come through. Clones share the sessions.
+/// A server of the dialect, over any transport. Clones share the sessions.
 #[derive(Clone)]
 pub struct ExecServer {
     shared: Arc<Shared>,
@@ -67,29 +67,29 @@ struct Shared {
     sessions: Arc<Sessions>,
 }
 
-/// What becomes of a session when its connection is lost.
+/// Whether an exec session outlives the loss of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterLoss {
-    /// It ends: nobody can come back.
+    /// It ends: the client cannot come back.
     Ends,
-    /// It waits a while for its client.
+    /// It waits for its client for the grace.
     Waits,
 }
 
 impl ExecServer {
-    /// A server whose processes run on this engine and find this place.
+    /// A server whose processes run on this engine in this environment.
     pub fn new(engine: Engine, place: ExecEnvironment) -> Self {
         Self::with_grace(engine, place, GRACE)
     }
 
-    /// The same, with sessions that wait this long for a client that lost its connection.
+    /// The same, with sessions that wait this long for a client which lost its connection.
     pub fn with_grace(engine: Engine, place: ExecEnvironment, grace: Duration) -> Self {
         let sessions = Arc::new(Sessions::new(grace, place.state_directory.clone()));
         Self { shared: Arc::new(Shared { engine, place, sessions }) }
     }
 
-    /// Serves everybody who comes to this place until `stop` is done, then ends every session. A client on standard input
-    /// and output is the only one; its session ends with it, and so does this.
+    /// Serves all clients that connect until `stop` is done, then ends every session. A client on standard input and
+    /// output is the only one; its session ends with it, and so does this.
     pub async fn serve(&self, listener: Listener, stop: impl Future<Output = ()> + Send) {
         let server = self.clone();
         let open = move |peer, via| {
@@ -103,7 +103,7 @@ impl ExecServer {
         self.shutdown().await;
     }
 
-    /// Serves one client on any pair of streams, until it goes or `stop` is done.
+    /// Serves one client on any pair of streams, until it disconnects or `stop` is done.
     pub async fn serve_pipes<R, W>(
         &self,
         (input, output): (R, W),
@@ -118,12 +118,12 @@ impl ExecServer {
         serve(connection, Inbox::lines(Box::new(input)), peer, stop).await;
     }
 
-    /// What takes the messages of a connection to this peer.
+    /// The message handler of a connection to this peer.
     fn connection(&self, peer: Peer, after_loss: AfterLoss) -> Connection {
         Connection::new(Arc::clone(&self.shared), peer, after_loss)
     }
 
-    /// Ends every session, whether a client is attached to it or awaited, with everything that runs in it.
+    /// Ends every session, attached or waiting, with everything that runs in it.
     pub async fn shutdown(&self) {
         self.shared.sessions.end_all().await;
     }

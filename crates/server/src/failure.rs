@@ -1,5 +1,5 @@
-//! Why a command did not start, in the words that clients of the dialects know. Where it was to have a terminal they are others: the original
-//! looks for the program itself then, and says what it found.
+//! Errors of a start, in the words that clients of the dialects know. They differ for a command on a terminal: the
+//! reference implementation looks for the program itself then, and reports what it found.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,17 +8,17 @@ use std::path::{Component, Path, PathBuf};
 use rustix::io::Errno;
 use windlass_engine::{CommandSpec, Engine, Io, Session, StartError};
 
-/// Starts a command, or says why it does not.
+/// Starts a command; the error is worded for clients.
 pub(crate) fn start(engine: &Engine, command: CommandSpec) -> Result<Session, String> {
     let attempt = Attempt::of(&command);
     engine.start(command).map_err(|error| attempt.explain(&error))
 }
 
-/// What was to be started.
+/// The parts of a command that its error names.
 struct Attempt {
     program: String,
     directory: PathBuf,
-    /// The path that was searched, if it was to be on a terminal.
+    /// The `PATH` that is searched, if the command is to run on a terminal.
     terminal: Option<String>,
 }
 
@@ -50,12 +50,13 @@ impl Attempt {
         }
     }
 
-    /// What a look for the program finds, or else what the system said.
+    /// The result of the search for the program, or else the system's error.
     fn found(&self, path: Option<&str>, said: Errno) -> String {
         path.and_then(|path| self.found_nothing(path)).unwrap_or_else(|| system(said))
     }
 
-    /// What a look for the program finds; nothing, if it could be started or the system says it well enough.
+    /// The error of the search for the program; `None` if the program could be started or the system's error is good
+    /// enough.
     fn found_nothing(&self, path: &str) -> Option<String> {
         match Path::new(&self.program).components().next()? {
             Component::RootDir | Component::Prefix(_) => None,
@@ -81,7 +82,7 @@ impl Attempt {
     }
 }
 
-/// Why a file cannot be started.
+/// Why a file cannot be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Obstacle {
     Directory,
@@ -162,7 +163,7 @@ mod tests {
         check("./x", "Unable to spawn HOME/./x because it does not exist");
         check("./bin/text", "Unable to spawn HOME/./bin/text because it is not executable");
         check("..", "Unable to spawn HOME/.. because it is a directory");
-        // What could be started and was not, and what needs no search, is for the system to explain.
+        // For a program that exists, or needs no search, the system's error is returned.
         check("program", "No such file or directory (os error 2)");
         check("/nowhere", "No such file or directory (os error 2)");
     }

@@ -1,5 +1,5 @@
-//! What fuzzing does with arbitrary bytes. The fuzz targets and the ordinary tests run these same bodies; each panics when
-//! a promise of the crate is broken. Not part of the interface.
+//! The bodies of the fuzz targets. The ordinary tests run them too; each panics when an invariant of the crate is
+//! broken. Not part of the public interface.
 
 use windlass_protocol::envelope::{self, Message, Salvaged};
 
@@ -7,10 +7,11 @@ use crate::jsonrpc::websocket::Sender;
 use crate::jsonrpc::websocket::assembler::{Assembler, FrameEvent};
 use crate::mcp::repair::without_lone_surrogates;
 
-/// Small, so that short inputs get beyond it.
+/// A small limit, so that short inputs exceed it.
 const LIMIT: usize = 256;
 
-/// Frames mean the same in one piece as in chunks, no message is longer than it may be, and nothing is held for long.
+/// Frames mean the same in one piece as in chunks, no message exceeds the limit, and no more than a header stays in the
+/// buffer.
 pub fn frames_any(data: &[u8]) {
     let Some((&seed, bytes)) = data.split_first() else { return };
     let sender = if seed & 1 == 0 { Sender::Client } else { Sender::Server };
@@ -19,7 +20,7 @@ pub fn frames_any(data: &[u8]) {
     assert_eq!(whole, chunks);
 }
 
-/// What frames come to: messages, and everything else by name.
+/// The messages in some frames; other events by name.
 fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<Result<Vec<u8>, String>> {
     let mut assembler = Assembler::new(sender, LIMIT);
     let mut all = Vec::new();
@@ -40,20 +41,20 @@ fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<R
                 }
             }
         }
-        // What is left over is at most a header that is not complete.
+        // At most an incomplete header is left.
         assert!(assembler.unread() < 14);
     }
     all
 }
 
-/// A message that is read can be written, and is the same when it is read again.
+/// A parsed message survives serialising and parsing again.
 pub fn envelope_any(data: &[u8]) {
     let Ok(Message::Request { id, method, params }) = envelope::read(data) else { return };
     let written = serde_json::json!({ "id": id, "method": method, "params": params }).to_string();
     assert_eq!(envelope::read(written.as_bytes()), Ok(Message::Request { id, method, params }));
 }
 
-/// The id of a message that can be read is found in its bytes, too. A repaired message has no lone surrogates.
+/// Salvaging finds the id of a valid message in its bytes, too. A repaired message has no lone surrogates.
 pub fn salvage_any(data: &[u8]) {
     let salvaged = envelope::salvage(data);
     if let Ok(Message::Request { id, .. }) = envelope::read(data) {
@@ -71,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces that random bytes alone would hardly ever form.
+    /// Pieces that random bytes alone would rarely form.
     const WORDS: &[&[u8]] = &[
         b"\x81\x80abcd",
         b"\x01\x83abcdxyz",

@@ -1,7 +1,7 @@
-//! Who may talk to a server on a socket: whoever knows the token, and no page that a browser has open.
+//! Access control of servers on sockets: clients must show the token, and requests of web pages are rejected.
 //!
-//! A web page can reach the loopback address, directly or by a name that it makes point there. So whatever says that it
-//! comes from a page is refused, and so is a name that is not this server's.
+//! A web page can reach the loopback address, directly or by a name that it makes point there. So the gate rejects
+//! requests that say they come from a page, and requests for a name that is not this server's.
 
 mod host;
 mod signed;
@@ -27,44 +27,45 @@ const TOKEN_BYTES: usize = 32;
 /// How long a SHA-256 is.
 const DIGEST_BYTES: usize = 32;
 
-/// Who is let in.
+/// The credentials that a server demands.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Whoever shows this token.
+    /// This token.
     Token(Token),
-    /// Whoever shows the token that this was made of.
+    /// The token with this digest.
     Digest(TokenDigest),
-    /// Whoever shows a token that was signed with a secret we share.
+    /// A token that was signed with a shared secret.
     Signed(SignedTokens),
-    /// Everybody who reaches the address. Only for servers that can do no harm, or that nobody else can reach.
+    /// None: all callers that reach the address are served. Only for servers that can do no harm, or that no other user
+    /// can reach.
     Open,
 }
 
-/// A secret that lets its bearer in. Does not show itself when printed for debugging, and is wiped from memory when it is
+/// A secret that admits its bearer. Its `Debug` output does not contain it, and it is wiped from memory when it is
 /// dropped.
 #[derive(Clone)]
 pub struct Token(Zeroizing<String>);
 
-/// The SHA-256 of a token, from which the token cannot be told.
+/// The SHA-256 of a token, from which the token cannot be recovered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenDigest([u8; DIGEST_BYTES]);
 
-/// No token could be made.
+/// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The system gives no random bytes.
     #[error("cannot make a token: the system gives no random bytes: {0}")]
     NoRandomBytes(rustix::io::Errno),
-    /// What was to be the token is nothing, or has characters in it that no header can carry.
+    /// The text is empty, or has characters that no header can carry.
     #[error("a token consists of visible ASCII characters, and of at least one")]
     NoToken,
-    /// What was to be a digest is none.
+    /// The text is not a digest.
     #[error("a SHA-256 is written as {} hexadecimal digits", 2 * DIGEST_BYTES)]
     NoDigest,
 }
 
 impl Token {
-    /// A token nobody can guess.
+    /// Generates an unpredictable token.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Token {
             filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
                 .map_err(TokenError::NoRandomBytes)?;
         }
-        // Made as long as it gets, so that no shorter copy is left behind.
+        // Allocated at its full length, so that growing leaves no partial copy of the secret in memory.
         let mut token = Zeroizing::new(String::with_capacity(2 * TOKEN_BYTES));
         for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]) {
             token.extend(char::from_digit(digit.into(), 16));
@@ -84,7 +85,7 @@ impl Token {
         Ok(Self(token))
     }
 
-    /// A token that was chosen elsewhere. Space around it is not part of it.
+    /// Accepts a token that was chosen elsewhere. Surrounding white space is not part of it.
     ///
     /// # Errors
     ///
@@ -95,7 +96,7 @@ impl Token {
         if sendable { Ok(Self(Zeroizing::new(text.to_owned()))) } else { Err(TokenError::NoToken) }
     }
 
-    /// The beginning of its SHA-256: tells tokens apart and opens nothing.
+    /// The beginning of its SHA-256: distinguishes tokens and admits no client.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         Sha256::digest(self.0.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -107,7 +108,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether this is the token, in a time that does not depend on where they differ.
+    /// Whether this is the token, compared in constant time.
     pub(crate) fn is(&self, offered: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(offered).into()
     }
@@ -133,12 +134,13 @@ impl TokenDigest {
         Ok(Self(digest))
     }
 
-    /// The digest of a token. Tables of tokens are kept by it: how long a look-up takes then says nothing about a token.
+    /// The digest of a token. Tables of tokens use it as their key: the time of a look-up then reveals nothing about a
+    /// token.
     pub(crate) fn of(token: &[u8]) -> Self {
         Self(Sha256::digest(token).into())
     }
 
-    /// Whether it was made of this token.
+    /// Whether it is the digest of this token.
     fn is_of(&self, offered: &[u8]) -> bool {
         self.0.ct_eq(&Self::of(offered).0).into()
     }
@@ -151,7 +153,7 @@ impl fmt::Debug for Token {
 }
 
 impl Access {
-    /// Whether a request with these headers is let in.
+    /// Whether the credentials in these headers suffice.
     pub(crate) fn lets_in(&self, headers: &HeaderMap) -> bool {
         match self {
             Self::Open => true,
@@ -164,31 +166,32 @@ impl Access {
     }
 }
 
-/// What stands after `Bearer`. Two such headers are none.
+/// The value after `Bearer`. Two such headers count as none.
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let value = only(headers, AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// A header that is there once.
+/// A header that occurs exactly once.
 fn only(headers: &HeaderMap, name: http::HeaderName) -> Option<&HeaderValue> {
     let mut all = headers.get_all(name).iter();
     all.next().filter(|_| all.next().is_none())
 }
 
-/// Who is let in, and from where.
+/// The credentials, origins and host names that a server accepts.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// Who is let in.
+    /// The credentials that clients must show.
     pub access: Access,
-    /// Pages that may call this server, as browsers name them: `https://example.org`.
+    /// Origins whose pages may call this server, as browsers name them: `https://example.org`.
     pub origins: Vec<String>,
-    /// Names, besides the loopback's and the address that a client reached, by which clients may call this server.
+    /// Names, besides those of the loopback and the address that a client reached, by which clients may call this
+    /// server.
     pub names: Vec<String>,
 }
 
-/// From where a server may be reached.
+/// From where a server may be reached, and with which protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerReach {
     /// From this machine, by callers that show a token.
@@ -197,7 +200,7 @@ pub enum ServerReach {
     OpenLoopback,
     /// From other machines, encrypted and by callers that show a token.
     Network,
-    /// From other machines, by callers that show a token. Others on the way can read all of it.
+    /// From other machines, by callers that show a token. The traffic can be read on the way.
     PlaintextNetwork,
 }
 
@@ -208,25 +211,25 @@ impl ServerReach {
     }
 }
 
-/// How a server is kept from those who must not use it.
+/// How a server is protected.
 #[derive(Clone, Debug)]
 pub struct Perimeter {
-    /// The callers that are let in.
+    /// The check of each request.
     pub gate: Gate,
     /// From where it may be reached.
     pub reach: ServerReach,
     /// How connections are encrypted.
     pub tls: Option<ServerTls>,
-    /// Takes a line about each caller that was refused for what it is.
+    /// Receives a line about each caller that was rejected.
     pub report: Report,
 }
 
-/// Why nothing is said to a request beyond this.
+/// Why a request is rejected before its credentials are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// It comes from a page that is not listed.
+    /// It comes from a page whose origin is not listed.
     Page,
-    /// It calls this server by a name that is not its own, or by none that can be read.
+    /// It calls this server by a name that is not its own, or that cannot be parsed.
     Host(HostError),
 }
 
@@ -248,7 +251,7 @@ impl Elsewhere {
 }
 
 impl Gate {
-    /// Looks where a request comes from.
+    /// Checks the origin and the host of a request.
     pub(crate) fn looks_at<B>(&self, request: &Request<B>, called: &Called) -> Result<(), Elsewhere> {
         let listed = |origin: &HeaderValue| {
             self.origins.iter().any(|listed| origin.as_bytes().eq_ignore_ascii_case(listed.as_bytes()))
@@ -259,18 +262,18 @@ impl Gate {
         self.looks_at_host(request, called)
     }
 
-    /// Looks by which name a request calls this server.
+    /// Checks the host name by which a request calls this server.
     pub(crate) fn looks_at_host<B>(&self, request: &Request<B>, called: &Called) -> Result<(), Elsewhere> {
         host::check((request.uri(), request.headers()), called, &self.names).map_err(Elsewhere::Host)
     }
 }
 
-/// The answer on a connection that is being closed to make room for others.
+/// The reply on a connection that is being closed to make room for others.
 pub(crate) fn given_up() -> Response<Full<Bytes>> {
     plain(StatusCode::SERVICE_UNAVAILABLE, "the connection was closed before the request arrived")
 }
 
-/// The answer to whoever shows no token, or not the right one.
+/// The reply to a request without the right token.
 pub(crate) fn unauthorized() -> Response<Full<Bytes>> {
     let mut answer = plain(StatusCode::UNAUTHORIZED, "send the token as `Authorization: Bearer TOKEN`");
     let challenge = HeaderValue::from_static("Bearer realm=\"windlass\"");
@@ -278,7 +281,7 @@ pub(crate) fn unauthorized() -> Response<Full<Bytes>> {
     answer
 }
 
-/// An answer in words.
+/// A reply with a text.
 pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
     let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
     *answer.status_mut() = status;

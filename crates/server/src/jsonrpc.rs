@@ -1,7 +1,7 @@
-//! JSON-RPC for programs that run processes: how messages come and go, whatever the dialect.
+//! JSON-RPC for programs that run processes: the transport of messages, independent of the dialect.
 //!
-//! A [`Dialect`] takes the messages of one connection, strictly in the order they came, and answers through a [`Peer`].
-//! How bytes become messages is the transport's: lines on pipes, frames on a WebSocket.
+//! A [`MessageHandler`] takes the messages of one connection, strictly in the order they came, and answers through a
+//! [`Peer`]. The transport turns bytes into messages: lines on pipes, frames on a WebSocket.
 
 pub(crate) mod connection;
 pub mod listen;

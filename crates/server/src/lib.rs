@@ -1,5 +1,6 @@
-//! Lets other processes use an engine. Each protocol is a face of its own: [`mcp`] offers the tools as they are defined
-//! in `windlass-tools`, `jsonrpc` carries the dialects that speak of processes. None of them knows models or terminals.
+//! Lets other processes use an engine. Each protocol has a module of its own: [`mcp`] offers the tools of
+//! `windlass-tools`, `jsonrpc` carries the dialects for processes. None of them depends on language models or
+//! terminals.
 #![forbid(unsafe_code)]
 
 pub mod app;

@@ -1,4 +1,4 @@
-//! Bytes into lines, each of bounded length. Knows nothing of what a line means.
+//! Splits bytes into lines of bounded length, and does not interpret them.
 
 use std::io;
 use std::ops::Range;
@@ -6,45 +6,45 @@ use std::ops::Range;
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The longest line, and so the largest message, that is taken where nothing else is said. What a tool is told is small;
-/// this leaves room for a client that pastes whole files, and keeps one that never ends its line from filling memory.
+/// The longest line, and so the largest message, that is accepted by default. Calls of tools are small; this leaves
+/// room for a client that pastes whole files, and keeps a client that never ends its line from filling memory.
 pub const LINE_LIMIT: usize = 16 * 1024 * 1024;
 
 /// How much is read at once.
 const STEP: usize = 64 * 1024;
 
-/// How much may lie unread while nobody wants lines.
+/// The read-ahead while no lines are wanted.
 const READ_AHEAD: usize = 1024 * 1024;
 
-/// A buffer that grew beyond this for one long line is given back after it.
+/// The buffer is freed after a long line if it grew beyond this.
 const KEPT: usize = 1024 * 1024;
 
-/// What is kept of a line that is too long.
+/// The length of the beginning that is kept of a line that is too long.
 const BEGINNING: usize = 1024;
 
-/// A line longer than this is handed over with its buffer, and a shorter one copied.
+/// A line longer than this is returned with its buffer, and a shorter one copied.
 const COPIED: usize = 64 * 1024;
 
-/// The lines of a source. Whoever waits for one may give up at any point and ask again: nothing is lost.
+/// The lines of a source. Cancel safe: dropping a wait for the next one loses nothing.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     source: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// Where the line begins that is being read.
+    /// The start of the current line.
     start: usize,
-    /// Up to where the buffer is known to hold no end of line.
+    /// The buffer holds no end of line before this index.
     scanned: usize,
-    /// Whether we are in the rest of a line that was too long.
+    /// Whether the rest of a line that was too long is being skipped.
     skipping: bool,
 }
 
-/// What came up to the next end of line.
+/// A line of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A line, to be looked up with [`Lines::bytes`] before the next one is asked for.
+    /// A line, to be read with [`Lines::bytes`] before the next call.
     Whole(Range<usize>),
-    /// One longer than the limit, which is skipped but for its beginning.
+    /// The beginning of a line that is longer than the limit; the rest is skipped.
     TooLong(Vec<u8>),
 }
 
@@ -58,7 +58,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { source, limit, buffer: Vec::new(), start: 0, scanned: 0, skipping: false }
     }
 
-    /// The next line; none at the end of the source. What stands after the last end of line counts as a line.
+    /// The next line; `None` at the end of the source. Bytes after the last end of line count as a line.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.buffered() {
@@ -73,7 +73,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Waits for the end of the source without taking a line. Reads ahead a little, and no further.
     pub(crate) async fn ended(&mut self) {
         while self.buffer.len() - self.start < READ_AHEAD {
-            // What cannot be read has ended.
+            // A read error counts as the end of the input.
             if self.fill().await.unwrap_or_default() == 0 {
                 return;
             }
@@ -86,12 +86,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         &self.buffer[line.clone()]
     }
 
-    /// The bytes of the line that was told of last, to keep.
+    /// The bytes of the last line, owned.
     pub(crate) fn take(&mut self, line: &Range<usize>) -> Vec<u8> {
         if line.start > 0 || line.len() <= COPIED {
             return self.bytes(line).to_vec();
         }
-        // Such a line was waited for, so that little of the next one has come yet.
+        // A long line took several reads, so little of the next one has arrived yet.
         let rest = self.buffer.split_off(self.start);
         (self.start, self.scanned) = (0, 0);
         let mut whole = std::mem::replace(&mut self.buffer, rest);
@@ -99,7 +99,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         whole
     }
 
-    /// A line that is already here.
+    /// A line that is already in the buffer.
     fn buffered(&mut self) -> Option<Line> {
         while let Some(found) = memchr(b'\n', &self.buffer[self.scanned..]) {
             let line = self.start..self.scanned + found;
@@ -123,7 +123,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         found_out
     }
 
-    /// As much of a line as tells whose it is.
+    /// The beginning of a line, enough to find the id in it.
     fn beginning(&self, start: usize) -> Vec<u8> {
         self.buffer[start..].iter().take(BEGINNING).copied().collect()
     }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the lines of a source are, as text; `None` stands for one that was too long.
+    /// The lines of a source as text; `None` stands for one that was too long.
     async fn lines_of(source: impl AsyncRead + Unpin) -> Vec<Option<String>> {
         let mut lines = Lines::new(source);
         let mut seen = Vec::new();

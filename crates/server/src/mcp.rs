@@ -1,8 +1,8 @@
-//! The Model Context Protocol: the tools for whoever speaks it, over standard input and output or over HTTP.
+//! The Model Context Protocol: the tools for MCP clients, over standard input and output or over HTTP.
 //!
-//! Both eras of the protocol are served by the same process: the one that opens with `initialize` and the one in which
-//! every request stands for itself (2026-07-28). What the protocol itself says is `rmcp`'s; what may go wrong on the
-//! way there and back is ours.
+//! The same process serves both eras of the protocol: the one that opens with `initialize` and the one in which every
+//! request stands for itself (2026-07-28). `rmcp` implements the protocol; this module handles the errors of the
+//! transport.
 
 mod arrivals;
 pub mod fixtures;

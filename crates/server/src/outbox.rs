@@ -1,7 +1,7 @@
-//! What goes out to a client: written at once where it can be, kept where the client is slow, and counted.
+//! The outgoing messages of one client: written at once if possible, queued while the client is slow, and counted.
 //!
-//! Most messages are written by whoever sends them, without another task having to wake up. Only what does not fit in
-//! the pipe is left to the pump, a task that ends with the outbox.
+//! The sender itself writes most messages, without waking another task. Only the rest that does not fit in the pipe is
+//! left to the pump, a task that ends with the outbox.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,14 +12,14 @@ use tokio::io::AsyncWrite;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-/// From here on the client is slow, and nothing more is read from it before it has caught up. What is under way by then
-/// is still answered: that much is bounded by the requests in flight.
+/// With this many bytes queued the client counts as slow: the server reads no more from it before it has caught up.
+/// Requests under way by then are still answered, which is bounded by their limit.
 pub(crate) const SLOW: usize = 1024 * 1024;
 
-/// A buffer that grew beyond this for one large reply is given back after it.
+/// The buffer is freed after a large reply if it grew beyond this.
 const KEPT: usize = 1024 * 1024;
 
-/// The way out to one client.
+/// The queue of outgoing messages to one client.
 pub(crate) struct Outbox<W> {
     shared: Arc<Shared<W>>,
     pump: AbortHandle,
@@ -29,23 +29,24 @@ struct Shared<W> {
     state: Mutex<State<W>>,
     work: Notify,
     level: watch::Sender<Level>,
-    /// Whether the client takes nothing any more: whoever waits for that need not be woken for every message.
+    /// Whether the client takes nothing any more. Separate from `level`, so that tasks which wait for this are not
+    /// woken for every message.
     broken: watch::Sender<bool>,
 }
 
 struct State<W> {
     sink: W,
     waiting: Vec<u8>,
-    /// How much of what waits is already written.
+    /// The number of queued bytes that are already written.
     done: usize,
-    /// Whether the rest is the pump's. The sink wakes only whoever asked it last, so only one may ask.
+    /// Whether the pump writes the queue. The sink wakes only the task that polled it last, so only one may poll.
     pumping: bool,
     accepted: u64,
     written: u64,
     broken: bool,
 }
 
-/// How far the client has got.
+/// How many bytes were accepted and written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Level {
     accepted: u64,
@@ -53,7 +54,7 @@ struct Level {
     broken: bool,
 }
 
-/// A message that was accepted: where it ends in all that was.
+/// An accepted message: the position of its end among all accepted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Receipt(u64);
 
@@ -83,12 +84,12 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         Self { shared, pump }
     }
 
-    /// Accepts a message, in this order and never in part.
+    /// Queues a message, in this order and never in part.
     pub(crate) fn push(&self, message: &[u8]) -> Receipt {
         self.push_pieces([message])
     }
 
-    /// Accepts a message that may be large, without a copy of it where nothing waits before it.
+    /// Queues a message that may be large, without copying it if the queue is empty.
     pub(crate) fn push_whole(&self, message: Vec<u8>) -> Receipt {
         {
             let mut state = self.shared.lock();
@@ -101,7 +102,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         self.push(&message)
     }
 
-    /// Accepts a message that consists of these pieces, likewise.
+    /// Queues a message that consists of these pieces, likewise.
     pub(crate) fn push_pieces<const N: usize>(&self, message: [&[u8]; N]) -> Receipt {
         let mut state = self.shared.lock();
         state.forget_written();
@@ -115,9 +116,9 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         self.begin(state)
     }
 
-    /// Writes what can be written at once, and leaves the rest to the pump.
+    /// Writes as much as possible at once, and leaves the rest to the pump.
     fn begin(&self, mut state: MutexGuard<'_, State<W>>) -> Receipt {
-        // Where the pump is at work already, it will come to this too.
+        // If the pump is at work already, it will write this too.
         if !state.pumping && state.poll_drain(&mut Context::from_waker(Waker::noop())).is_pending() {
             state.pumping = true;
             self.shared.work.notify_one();
@@ -138,12 +139,12 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         }
     }
 
-    /// Waits until the client is not slow. Says no when it takes nothing any more.
+    /// Waits until the client is not slow. An error if it takes nothing any more.
     pub(crate) async fn room(&self) -> Result<(), Broken> {
         self.room_within(SLOW).await
     }
 
-    /// Waits until no more than this many bytes lie ahead of the client. Says no when it takes nothing any more.
+    /// Waits until at most this many bytes are queued. An error if the client takes nothing any more.
     pub(crate) async fn room_within(&self, most: usize) -> Result<(), Broken> {
         let mut level = self.shared.level.subscribe();
         let fits = |level: &Level| level.accepted - level.written <= most as u64;
@@ -151,7 +152,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         if settled.is_ok_and(|level| !level.broken) { Ok(()) } else { Err(Broken) }
     }
 
-    /// Waits until everything is written and then ends the sink; from then on nothing is taken any more.
+    /// Waits until everything is written and then shuts the sink down; later messages are dropped.
     pub(crate) async fn finish(&self) {
         let accepted = self.shared.level.borrow().accepted;
         if self.written(Receipt(accepted)).await.is_err() {
@@ -160,13 +161,13 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         let ending = std::future::poll_fn(|cx| {
             let mut state = self.shared.lock();
             if state.pumping {
-                // Somebody said more in the meantime. The sink ends when it is dropped.
+                // A message was queued in the meantime. The sink is shut down when it is dropped.
                 return Poll::Ready(Ok(()));
             }
             state.broken = true;
             Pin::new(&mut state.sink).poll_shutdown(cx)
         });
-        // A sink that cannot be ended has ended.
+        // If shutting down fails, the sink has ended anyway.
         let _ = ending.await;
         let level = self.shared.lock().level();
         self.shared.publish(level);
@@ -179,7 +180,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
     }
 }
 
-/// Writes what did not fit at once, as the client takes it.
+/// Writes the queue as the client takes it.
 async fn pump<W: AsyncWrite + Unpin>(shared: Arc<Shared<W>>) {
     loop {
         shared.work.notified().await;
@@ -195,7 +196,7 @@ async fn pump<W: AsyncWrite + Unpin>(shared: Arc<Shared<W>>) {
 }
 
 impl<W> Shared<W> {
-    /// Says how far the client has got.
+    /// Publishes how far the client has got.
     fn publish(&self, level: Level) {
         self.level.send_replace(level);
         if level.broken {
@@ -209,8 +210,8 @@ impl<W> Shared<W> {
 }
 
 impl<W: AsyncWrite + Unpin> State<W> {
-    /// Writes what fits of a message before which nothing waits, without copying it. What goes wrong with it is found again
-    /// with the rest.
+    /// Writes as much of a message as possible without copying it, if the queue is empty. An error shows up again when
+    /// the rest is written.
     fn write_at_once<const N: usize>(&mut self, message: &[&[u8]; N]) -> usize {
         if self.pumping || self.broken || !self.waiting.is_empty() || !self.sink.is_write_vectored() {
             return 0;
@@ -226,7 +227,7 @@ impl<W: AsyncWrite + Unpin> State<W> {
         }
     }
 
-    /// Writes until nothing waits or the pipe is full. A client that takes no more loses the rest.
+    /// Writes until the queue is empty or the pipe is full. A client that takes no more loses the rest.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.done < self.waiting.len() && !self.broken {
             match ready!(Pin::new(&mut self.sink).poll_write(cx, &self.waiting[self.done..])) {
@@ -248,7 +249,8 @@ impl<W: AsyncWrite + Unpin> State<W> {
         Poll::Ready(())
     }
 
-    /// A stream whose client is always a little behind is never drained: what it has taken must not pile up.
+    /// Frees written bytes even though the queue is not empty: with a client that is always a little behind it never
+    /// is.
     fn forget_written(&mut self) {
         if self.done > KEPT {
             self.waiting.drain(..self.done);
@@ -307,7 +309,7 @@ mod tests {
         outbox.written(receipts[receipts.len() - 1]).await.expect("all is written");
     }
 
-    /// Takes pieces together, as a pipe does.
+    /// Accepts vectored writes, as a pipe does.
     struct Gathering(tokio::io::DuplexStream);
 
     impl AsyncWrite for Gathering {
@@ -395,7 +397,8 @@ mod tests {
         }
     }
 
-    /// Every connection waits for its client to go. It was woken for each message to it, answers and output alike.
+    /// Every connection waits for its client to disconnect. That wait was woken for each message to the client, replies
+    /// and output alike.
     #[tokio::test]
     async fn whoever_waits_for_the_client_to_go_is_not_woken_by_messages() {
         let (ours, theirs) = tokio::io::duplex(64);

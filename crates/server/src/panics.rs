@@ -1,4 +1,4 @@
-//! Requests whose handler panics are answered too: the panic is caught, and the client gets an internal error.
+//! Answers requests whose handler panics: the panic is caught, and the client gets an internal error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
@@ -23,7 +23,7 @@ impl From<Panicked> for Refusal {
     }
 }
 
-/// Runs this future, and survives if it panics. Its changes may be half done, as with any error; its state is dropped.
+/// Runs this future, and catches a panic. Its changes may be half done, as with any error; its state is dropped.
 pub(crate) async fn survived<T>(work: impl Future<Output = T>) -> Result<T, Panicked> {
     let mut work = std::pin::pin!(work);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {

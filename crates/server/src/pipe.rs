@@ -1,7 +1,7 @@
-//! Descriptors 0 and 1 as asynchronous streams, whatever they are: pipes, sockets, terminals, files.
+//! Descriptors 0 and 1 as asynchronous streams of any kind: pipes, sockets, terminals, files.
 //!
-//! They are shared with whoever started us, so they are never made non-blocking themselves: a pipe is opened anew, a
-//! socket is asked not to wait each time, and what can be neither is looked at before each step.
+//! The process that started this program shares them, so they are never made non-blocking themselves: a pipe is opened
+//! anew, a socket is used with `MSG_DONTWAIT`, and other kinds are polled before each step.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,16 +17,17 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 use crate::unread::{nobody_reads, watch};
 
-/// What fits in a pipe that has any room at all.
+/// The size of a write that never blocks on a pipe for which `poll` reports room.
 const CAREFUL_STEP: usize = 4096;
 
-/// The most that is read at once.
+/// The largest single read.
 const READ_STEP: usize = 64 * 1024;
 
-/// How much a pipe may hold between us and a client: both then work for longer before one has to wait for the other.
+/// The size of the pipe between this program and a client: both then work for longer before one has to wait for the
+/// other.
 const ROOMY: usize = 1024 * 1024;
 
-/// One direction of our own input or output.
+/// Standard input or output.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     fd: Watched,
@@ -36,17 +37,17 @@ pub(crate) struct Pipe {
 #[derive(Debug)]
 enum Watched {
     Yes(AsyncFd<OwnedFd>),
-    /// Files cannot be waited for, but never block for long either.
+    /// Files cannot be polled, but never block for long either.
     No(OwnedFd),
 }
 
-/// How to keep from blocking.
+/// How an operation avoids blocking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// The descriptor is ours alone and does not block.
+    /// This program alone has the descriptor, and it does not block.
     Own,
     Socket,
-    /// The descriptor is shared and may block: ask the kernel first.
+    /// The descriptor is shared and may block: poll it first.
     Careful,
 }
 
@@ -58,14 +59,14 @@ impl Pipe {
     pub(crate) fn output() -> io::Result<Self> {
         let output = Self::new(rustix::stdio::stdout(), Interest::WRITABLE)?;
         if let Watched::Yes(fd) = &output.fd {
-            // What is no pipe, or may not grow, stays as it is.
+            // Other kinds of files, and pipes that may not grow, stay as they are.
             let _ = rustix::pipe::fcntl_setpipe_size(fd.get_ref(), ROOMY);
         }
         Ok(output)
     }
 
-    /// Done when whoever is at the other end of this output has closed it, even if nothing is ever written. Not every
-    /// kind of descriptor tells.
+    /// Done when the reader of this output has closed it, even if nothing is ever written. Not every kind of descriptor
+    /// reports that.
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let copy = match &self.fd {
             Watched::No(_) => None,
@@ -92,9 +93,9 @@ impl Pipe {
     }
 }
 
-/// Waits until nobody has the other end of this pipe.
+/// Waits until the other end of this pipe is closed in all processes.
 async fn nobody_has(pipe: OwnedFd) {
-    // A registration of its own: readiness to be written must not wake this one up, nor the other way round.
+    // A registration of its own: readiness for writing must not wake this one up, nor the other way round.
     match watch(pipe, Interest::ERROR) {
         Ok(pipe) => drop(pipe.ready(Interest::ERROR).await.map(|_| ())),
         Err(_) => std::future::pending().await,
@@ -125,7 +126,7 @@ impl Manner {
     }
 }
 
-/// The same pipe, socket or file as a descriptor of our own.
+/// The same pipe, socket or file as a descriptor of this program's own.
 fn acquire(shared: BorrowedFd<'_>, interest: Interest) -> io::Result<(OwnedFd, Manner)> {
     match FileType::from_raw_mode(rustix::fs::fstat(shared)?.st_mode) {
         FileType::Socket => Ok((shared.try_clone_to_owned()?, Manner::Socket)),
@@ -145,13 +146,13 @@ fn reopen(shared: BorrowedFd<'_>, interest: Interest) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// An error like that of a descriptor that does not block, if this one would.
+/// Fails with `WouldBlock` if an operation on this descriptor would block.
 fn look_first(fd: impl AsFd, wanted: PollFlags) -> io::Result<()> {
     let ready = poll(&mut [PollFd::new(&fd, wanted)], Some(&Timespec::default()));
     if matches!(ready, Ok(0) | Err(Errno::INTR)) { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
 }
 
-/// A signal that came in between is no reason to give up.
+/// Repeats an operation that a signal interrupted.
 fn again_if_interrupted(mut step: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match step() {
@@ -167,7 +168,7 @@ impl AsyncRead for Pipe {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Only as much as is read at once has to be cleared for it.
+        // Initialise only as much of the buffer as is read at once.
         let step = buffer.remaining().min(READ_STEP);
         let unfilled = buffer.initialize_unfilled_to(step);
         let count = loop {
@@ -256,7 +257,7 @@ mod tests {
         !rustix::fs::fcntl_getfl(fd).expect("it has flags").contains(OFlags::NONBLOCK)
     }
 
-    /// Sends much through ours and reads it from theirs, and the other way round.
+    /// Sends `MUCH` through one pair and reads it from the other, in both directions.
     async fn check(
         ours: &(OwnedFd, OwnedFd),
         theirs: (OwnedFd, OwnedFd),
@@ -328,7 +329,7 @@ mod tests {
             let still_open =
                 std::future::poll_fn(|cx| Poll::Ready(closed.as_mut().poll(cx).is_pending())).await;
             assert!(still_open);
-            // Only a turn of the reactor can tell.
+            // Only a turn of the reactor delivers the event.
             tokio::task::yield_now().await;
             let still_open =
                 std::future::poll_fn(|cx| Poll::Ready(closed.as_mut().poll(cx).is_pending())).await;

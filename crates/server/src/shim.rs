@@ -1,10 +1,10 @@
-//! How a runtime talks to the shim of a session that outlives it: one call per connection to a socket in the state
-//! directory, as a line of JSON each way. Closing the connection cancels the call, never the session.
+//! The calls between a runtime and the shim of a session that outlives it: one call per connection to a socket in the
+//! state directory, as a line of JSON each way. Closing the connection cancels the call, never the session.
 //!
 //! Shims live for days, so caller and shim may be of different versions. Each call is preceded by a greeting on a
-//! connection of its own, which the shim answers at once with its version; a shim of protocol 1, which knows no greeting,
-//! answers at once that it knows no such tool. Silence therefore always means that the shim does not work, and a call is
-//! waited for only as long as the shim still answers greetings.
+//! connection of its own, which the shim answers at once with its version; a shim of protocol 1, which knows no
+//! greeting, replies at once that it has no such tool. Silence therefore always means that the shim does not work, and
+//! the caller waits for a call only as long as the shim still answers greetings.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -19,15 +19,15 @@ use tokio::task::JoinSet;
 use windlass_engine::{Pid, is_stopped};
 use windlass_tools::{Call, Delivery, Outcome, PassedOn, Reply, ShimFailure, Toolbox};
 
-/// Where shims are reached, below the state directory.
+/// The directory of the shims' sockets, below the state directory.
 pub const DOORS: &str = "keepers";
-/// How long a session that is over is kept for somebody who still has to hear of its end.
+/// How long a shim keeps a session that is over, for a caller that has not got its end yet.
 const LINGER: Duration = Duration::from_secs(600);
-/// How long a caller may take to say what it wants, which it knows before it connects.
+/// How long a caller may take to send its request, which it knows before it connects.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
-/// How long an answer may wait to be acknowledged. The answer to a task waits for minutes until its client asks.
+/// How long a reply may wait for its acknowledgement. The reply to a task waits for minutes until its client asks.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(600);
-/// The byte that acknowledges an answer.
+/// The byte that acknowledges a reply.
 const ACKNOWLEDGMENT: u8 = b'\n';
 /// The longest message that is read.
 const LONGEST_MESSAGE: u64 = 32 << 20;
@@ -35,26 +35,26 @@ const LONGEST_MESSAGE: u64 = 32 << 20;
 const PROTOCOL: u64 = 2;
 /// The oldest version of callers and shims that this one understands.
 const OLDEST_PROTOCOL: u64 = 1;
-/// The call that a shim answers with its version.
+/// The tool name of a greeting, which a shim answers with its version.
 const GREETING: &str = "hello";
-/// How long a shim may take to say its version: much more than it needs on a machine that is overloaded.
+/// How long a shim may take to answer a greeting: much more than it needs on an overloaded machine.
 const GREETED_WITHIN: Duration = Duration::from_secs(3);
-/// How often is looked whether a shim still works on a call.
+/// How often the caller checks whether a shim still works while it carries out a call.
 const GREETED_EVERY: Duration = Duration::from_secs(5);
 
-/// A call on its way to a shim.
+/// A call to a shim.
 #[derive(Debug, Deserialize, Serialize)]
 struct Request {
     tool: String,
     arguments: Map<String, Value>,
     ceiling_ms: u64,
-    /// The owner of the session that the call starts. A runtime from before there were owners does not say it.
+    /// The owner of the session that the call starts. Absent from runtimes that are older than owners.
     #[serde(default)]
     owner: Option<String>,
-    /// Whether the caller will say when its own caller has the answer. An older runtime does not.
+    /// Whether the caller acknowledges that its own client has the reply. Older runtimes do not.
     #[serde(default)]
     acknowledges: bool,
-    /// Additional notes for the answer.
+    /// Additional notes for the reply.
     #[serde(default)]
     remarks: Vec<String>,
     /// The protocol version of the caller; `None` from callers older than versions.
@@ -76,7 +76,7 @@ impl Request {
     }
 }
 
-/// A shim's answer.
+/// A shim's reply.
 #[derive(Debug, Deserialize, Serialize)]
 struct Response {
     text: String,
@@ -86,35 +86,35 @@ struct Response {
     id: Option<u64>,
 }
 
-/// The place where shims are reached.
+/// The directory in which shims have their sockets.
 #[derive(Clone, Debug)]
 pub struct Meeting {
     directory: PathBuf,
 }
 
-/// What came back from a shim.
+/// The reply of a shim.
 #[derive(Debug)]
 pub struct Answered {
     /// Its reply.
     pub reply: Reply,
-    /// The session's number in the store, where the shim said so.
+    /// The session's number in the store, if the shim sent it.
     pub id: Option<u64>,
 }
 
 impl Meeting {
-    /// The meeting place of a state directory.
+    /// The directory below a state directory.
     pub fn below(state: &Path) -> Self {
         Self { directory: state.join(DOORS) }
     }
 
-    /// The sessions that are kept. One whose shim died a moment ago may still be among them.
+    /// The numbers of detached sessions. One whose shim died a moment ago may still be among them.
     ///
     /// # Errors
     ///
-    /// When the directory is there and cannot be listed: that says nothing about the shims.
+    /// When the directory exists and cannot be listed: then the shims are unknown.
     pub fn kept(&self) -> io::Result<Vec<u64>> {
         let entries = match std::fs::read_dir(&self.directory) {
-            // The first shim makes it.
+            // The first shim creates it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
@@ -126,7 +126,7 @@ impl Meeting {
         Ok(kept)
     }
 
-    /// Where shims are reached.
+    /// The directory of the sockets.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -142,20 +142,21 @@ impl Meeting {
         }
     }
 
-    /// Removes the socket of a shim that was killed. No other process would.
+    /// Removes the socket of a shim that was killed, which cannot do it itself.
     pub fn forget(&self, session: u64) {
         let _ = std::fs::remove_file(self.directory.join(format!("{session}.sock")));
     }
 
-    /// Greets a shim, then calls it, and looks again and again whether it still answers while it carries the call out.
+    /// Greets a shim, then calls it, and checks again and again that it still answers greetings while it carries the
+    /// call out.
     async fn converse(&self, name: &str, call: &Call) -> Result<Answered, Unanswered> {
         self.greet(name).await?;
         let mut answer = Box::pin(self.ask(name, call));
         loop {
-            // timer: a shim that was stopped meanwhile would be waited for without end.
+            // timer: without it, a shim that was stopped meanwhile would keep the caller waiting for ever.
             match tokio::time::timeout(GREETED_EVERY, &mut answer).await {
                 Ok(Ok(answered)) => return Ok(answered),
-                // It ended while it was asked: the caller looks at the session's record then.
+                // The shim ended during the call: the caller looks at the session's record then.
                 Ok(Err(error)) if is_hang_up(&error) => {
                     self.greet(name).await?;
                     return Err(hung_up(None).into());
@@ -166,9 +167,9 @@ impl Meeting {
         }
     }
 
-    /// Asks a shim for its version. It takes no time to answer that.
+    /// Asks a shim for its version, which it sends at once.
     async fn greet(&self, name: &str) -> Result<(), Unanswered> {
-        // timer: one that is stopped, or stuck, accepts connections and never answers.
+        // timer: a shim that is stopped, or stuck, accepts connections and never replies.
         let (mut stream, pid) = match tokio::time::timeout(GREETED_WITHIN, self.connect(name)).await {
             Ok(connected) => connected.map_err(|error| Unanswered::of(&error, None))?,
             Err(_) => return Err(silent(None).into()),
@@ -178,7 +179,7 @@ impl Meeting {
             Ok(Ok(Response { structured, .. })) => {
                 check_version(&structured, pid).map_err(Unanswered::Failed)
             }
-            // The shim has ended: it removes its socket before it closes the connections that wait there.
+            // The shim has ended: it removes its socket before it closes the connections in its backlog.
             Ok(Err(error)) if is_hang_up(&error) && !self.may_be_there(name) => Err(Unanswered::NotThere),
             Ok(Err(error)) => Err(Unanswered::of(&error, pid)),
             Err(_) => Err(silent(pid).into()),
@@ -193,19 +194,19 @@ impl Meeting {
     async fn connect(&self, name: &str) -> io::Result<(UnixStream, Option<u32>)> {
         let directory = std::fs::File::open(&self.directory)?;
         let stream = UnixStream::connect(short(&directory, name)).await?;
-        // A shim in another pid namespace has no number here.
+        // A process in another pid namespace has no number here.
         let pid = stream.peer_cred().ok().and_then(|peer| peer.pid()).and_then(|pid| u32::try_from(pid).ok());
         Ok((stream, pid.filter(|pid| *pid > 0)))
     }
 
-    /// Calls whoever listens under this name.
+    /// Calls the shim that listens under this name.
     pub async fn ask(&self, name: &str, call: &Call) -> io::Result<Answered> {
         let (mut stream, _) = self.connect(name).await?;
         let Response { text, structured, is_error, id } = exchange(&mut stream, &Request::of(call)).await?;
         Ok(Answered { reply: Reply { text, structured, is_error, delivery: acknowledging(stream) }, id })
     }
 
-    /// Opens a door under a name of its own.
+    /// Creates a listening socket under this name.
     pub fn open(&self, name: &str) -> io::Result<ShimSocket> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
@@ -215,26 +216,26 @@ impl Meeting {
     }
 }
 
-/// Passes on to a shim whether its answer was delivered. It learns of a loss by the end of the connection.
+/// Forwards to a shim whether its reply was delivered. The shim notices a loss by the end of the connection.
 fn acknowledging(stream: UnixStream) -> Delivery {
     let delivery = Delivery::new();
     delivery.on_settled(move |outcome| {
         if outcome == Outcome::Delivered {
-            // A shim that is gone, or that does not know this, has counted the answer as delivered.
+            // A shim that is gone, or that expects no acknowledgement, has counted the reply as delivered.
             let _ = stream.try_write(&[ACKNOWLEDGMENT]);
         }
     });
     delivery
 }
 
-/// Why a shim gave no answer.
+/// Why a shim did not reply.
 #[derive(Debug)]
 enum Unanswered {
     /// There is no such shim.
     NotThere,
-    /// There was one, and its process is dead: nothing listens where it did.
+    /// Its process is dead: its socket exists, but nothing listens there.
     Dead,
-    /// It is there.
+    /// It exists and failed.
     Failed(ShimFailure),
 }
 
@@ -249,7 +250,7 @@ impl Unanswered {
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotThere,
             io::ErrorKind::ConnectionRefused => Self::Dead,
-            // Its queue of connections is full.
+            // Its backlog of connections is full.
             io::ErrorKind::WouldBlock => silent(pid).into(),
             _ if is_hang_up(error) => hung_up(pid).into(),
             _ => {
@@ -271,7 +272,7 @@ fn hung_up(pid: Option<u32>) -> ShimFailure {
     ShimFailure { pid, problem, remedy: "ask again, or end it with `windlass stop`".to_owned() }
 }
 
-/// A shim that accepts connections and does not answer.
+/// The failure of a shim that accepts connections and does not reply.
 fn silent(pid: Option<u32>) -> ShimFailure {
     let late = ShimFailure { pid, ..ShimFailure::late(GREETED_WITHIN) };
     match pid.filter(|pid| is_stopped(Pid::new(*pid))) {
@@ -284,14 +285,14 @@ fn silent(pid: Option<u32>) -> ShimFailure {
     }
 }
 
-/// A shim's answer to a greeting.
+/// The reply to a greeting.
 fn greeting() -> Reply {
     let version = env!("CARGO_PKG_VERSION");
     let structured = json!({ "protocol": PROTOCOL, "oldest_protocol": OLDEST_PROTOCOL, "version": version });
     Reply::new(String::new(), structured)
 }
 
-/// Whether a shim that answered a greeting so can be talked to. One that says no version is of protocol 1.
+/// Checks the version in a reply to a greeting. A reply without one comes from protocol 1.
 fn check_version(structured: &Value, pid: Option<u32>) -> Result<(), ShimFailure> {
     let number = |name: &str, otherwise: u64| structured[name].as_u64().unwrap_or(otherwise);
     let newest = number("protocol", 1);
@@ -310,13 +311,13 @@ fn check_version(structured: &Value, pid: Option<u32>) -> Result<(), ShimFailure
     })
 }
 
-/// The address of a socket may have about a hundred bytes, which a path easily exceeds; the way through an open directory
-/// never does.
+/// The address of a socket is limited to about a hundred bytes, which a path easily exceeds; a path through an open
+/// directory never does.
 fn short(directory: &std::fs::File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name)
 }
 
-/// Where a shim is called. Gone with its owner.
+/// The listening socket of a shim. Removed on drop.
 #[derive(Debug)]
 pub struct ShimSocket {
     listener: UnixListener,
@@ -324,7 +325,7 @@ pub struct ShimSocket {
 }
 
 impl ShimSocket {
-    /// From now on this is where that session is reached.
+    /// Renames the socket after its session, so that callers find it.
     pub fn rename(&mut self, session: u64) -> io::Result<()> {
         let path = self.path.with_file_name(format!("{session}.sock"));
         std::fs::rename(&self.path, &path)?;
@@ -332,8 +333,8 @@ impl ShimSocket {
         Ok(())
     }
 
-    /// Serves callers until the session is over and its end was delivered, or no caller asked for it for long enough. `first` is
-    /// the answer to the call that started the session.
+    /// Serves callers until the session is over and its end was delivered, or no caller has asked for it for long
+    /// enough. `first` is the reply to the call that started the session.
     pub async fn serve(
         &self,
         toolbox: &Toolbox,
@@ -349,7 +350,7 @@ impl ShimSocket {
                 caller = self.knock() => drop(calls.spawn(serve(caller?, toolbox.clone()))),
                 Some(_) = calls.join_next() => {}
                 () = &mut over, if !is_over => is_over = true,
-                // timer: an end that nobody asks for is in the store for everybody.
+                // timer: a caller that asks later finds the end in the store.
                 () = tokio::time::sleep(LINGER), if is_over && calls.is_empty() => break,
             }
         }
@@ -357,7 +358,7 @@ impl ShimSocket {
         Ok(())
     }
 
-    /// Somebody who calls.
+    /// Accepts the next caller.
     pub async fn knock(&self) -> io::Result<Caller> {
         Ok(Caller { stream: crate::caller::accept(&self.listener).await?, acknowledges: false })
     }
@@ -370,7 +371,7 @@ impl Drop for ShimSocket {
 }
 
 async fn serve(caller: Caller, toolbox: Toolbox) {
-    // A caller that went away needs no answer.
+    // A caller that disconnected gets no reply.
     let _ = caller.serve(&toolbox).await;
 }
 
@@ -382,9 +383,9 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Reads the call.
+    /// Reads the request.
     pub async fn call(&mut self) -> io::Result<Call> {
-        // timer: a caller that says nothing must not be kept.
+        // timer: a caller that sends nothing must not keep its connection.
         let request = tokio::time::timeout(REQUEST_PATIENCE, receive(&mut self.stream)).await;
         let Request { tool, arguments, ceiling_ms, owner, acknowledges, remarks, protocol: _ } = request??;
         self.acknowledges = acknowledges;
@@ -395,12 +396,12 @@ impl Caller {
         Ok(call)
     }
 
-    /// Answers it. Returns when it is known whether the answer was delivered.
+    /// Sends the reply. Returns when it is known whether the reply was delivered.
     pub async fn answer(mut self, reply: Reply, id: Option<u64>) -> io::Result<()> {
         let Reply { text, structured, is_error, delivery } = reply;
         let mut line = serde_json::to_vec(&Response { text, structured, is_error, id })?;
         line.push(b'\n');
-        // timer: a caller that takes nothing must not be kept.
+        // timer: a caller that reads nothing must not keep its connection.
         tokio::time::timeout(ACKNOWLEDGED_WITHIN, async {
             self.stream.write_all(&line).await?;
             if self.acknowledges {
@@ -412,7 +413,7 @@ impl Caller {
         .await?
     }
 
-    /// Carries one call out, unless the caller goes away first.
+    /// Carries one call out, unless the caller disconnects first.
     pub async fn serve(mut self, toolbox: &Toolbox) -> io::Result<()> {
         let call = self.call().await?;
         if call.tool == GREETING {
@@ -426,12 +427,12 @@ impl Caller {
     }
 }
 
-/// Callers say one thing: anything more, or the end, means that they have gone.
+/// Waits until the caller is gone. Callers send one request: any further byte, or the end, means that they have gone.
 async fn gone(stream: &mut UnixStream) {
     let _ = stream.read_u8().await;
 }
 
-/// Says one thing and hears another.
+/// Sends a request and reads the response.
 async fn exchange(stream: &mut UnixStream, request: &Request) -> io::Result<Response> {
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');

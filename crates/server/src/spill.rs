@@ -1,5 +1,5 @@
-//! Bytes that wait on disk because there is no room for them in memory: in a file without a name, of which nothing is left
-//! whatever becomes of us.
+//! Input that waits on disk because there is no room for it in memory: in an unnamed file, which the kernel frees even
+//! if the server crashes.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
-/// The most that lies on disk for one connection at a time.
+/// The limit on disk for one connection.
 const MOST: u64 = 4 << 30;
 
-/// Where bytes are put that cannot be held.
+/// The file for bytes that do not fit in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Spill {
     directory: Arc<PathBuf>,
@@ -24,13 +24,13 @@ pub(crate) struct Spill {
 #[derive(Debug, Default)]
 struct Open {
     file: Option<Arc<File>>,
-    /// Where the next bytes go.
+    /// The offset for the next bytes.
     end: u64,
-    /// How many are still to be read back. When there are none the file is empty again.
+    /// The number of spilled pieces still to be read back. At zero the file is truncated.
     waiting: usize,
 }
 
-/// Bytes that were put there.
+/// Bytes that were spilled.
 #[derive(Debug)]
 pub(crate) struct Spilled {
     file: Arc<File>,
@@ -39,7 +39,7 @@ pub(crate) struct Spilled {
     open: Arc<Mutex<Open>>,
 }
 
-/// Bytes that wait, wherever they are.
+/// Waiting bytes, in memory or on disk.
 #[derive(Debug)]
 pub(crate) enum Stock {
     Here(Vec<u8>),
@@ -54,7 +54,7 @@ impl Stock {
         }
     }
 
-    /// Those that are in memory: all of them, or none.
+    /// The bytes in memory: all of them, or none.
     pub(crate) fn here(&self) -> &[u8] {
         match self {
             Self::Here(bytes) => bytes,
@@ -62,7 +62,7 @@ impl Stock {
         }
     }
 
-    /// Some of them, wherever they are: so many at the most, from there on.
+    /// At most so many of them from an offset on, wherever they are.
     pub(crate) async fn piece(&self, from: usize, most: usize) -> io::Result<Cow<'_, [u8]>> {
         let to = self.len().min(from + most);
         match self {
@@ -71,7 +71,7 @@ impl Stock {
         }
     }
 
-    /// Has them in memory, because their turn has come. Says how many were not.
+    /// Loads them into memory, because their turn has come. Returns how many were on disk.
     pub(crate) async fn fetch(&mut self) -> io::Result<usize> {
         let Self::OnDisk(_) = self else { return Ok(0) };
         let Self::OnDisk(spilled) = std::mem::replace(self, Self::Here(Vec::new())) else { return Ok(0) };
@@ -83,20 +83,20 @@ impl Stock {
 }
 
 impl Spill {
-    /// Files are made in this directory, with the first bytes.
+    /// A spill whose file is created in this directory with the first bytes.
     pub(crate) fn below(directory: PathBuf) -> Self {
         Self { directory: Arc::new(directory), most: MOST, open: Arc::default() }
     }
 
-    /// Puts bytes there. They come back where that is not possible.
+    /// Spills bytes. Gives them back if that fails.
     pub(crate) async fn put(&self, bytes: Vec<u8>) -> Result<Spilled, Vec<u8>> {
         let spill = self.clone();
         let put = tokio::task::spawn_blocking(move || spill.put_at_once(&bytes).map_err(|_| bytes));
-        // It fails only with the runtime, and then nobody waits for the bytes.
+        // The task fails only when the runtime shuts down, and then no task waits for the bytes.
         put.await.unwrap_or_else(|_| Err(Vec::new()))
     }
 
-    /// The same for whoever cannot wait: into the system's cache, as the journal's writes.
+    /// The blocking form, for a caller that cannot wait: it writes into the page cache, like the journal.
     pub(crate) fn put_at_once(&self, bytes: &[u8]) -> io::Result<Spilled> {
         let mut open = lock(&self.open);
         if open.waiting == 0 {
@@ -126,7 +126,7 @@ impl Spill {
 }
 
 impl Spilled {
-    /// Reads so many of them back.
+    /// Reads a part of them back.
     async fn read(&self, from: usize, count: usize) -> io::Result<Vec<u8>> {
         let (file, at) = (Arc::clone(&self.file), self.at + from as u64);
         let read = move || {
@@ -143,7 +143,7 @@ impl Drop for Spilled {
         open.waiting -= 1;
         if open.waiting == 0 {
             open.end = 0;
-            // What cannot be made shorter is written over.
+            // If the file cannot be truncated, later bytes overwrite it.
             let _ = self.file.set_len(0);
         }
     }

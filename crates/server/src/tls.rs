@@ -24,25 +24,25 @@ pub struct ServerTls {
     acceptor: TlsAcceptor,
 }
 
-/// Why there can be no encryption.
+/// Why a server cannot encrypt.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The certificates cannot be read.
     #[error("the certificate cannot be read: {0}")]
     Certificate(rustls::pki_types::pem::Error),
-    /// There is none.
+    /// The file has no certificate.
     #[error("there is no certificate (`BEGIN CERTIFICATE`)")]
     NoCertificate,
     /// The key cannot be read.
     #[error("the private key cannot be read: {0}")]
     Key(rustls::pki_types::pem::Error),
-    /// They do not go together, or are of a kind that is not supported.
+    /// They do not belong together, or are of an unsupported kind.
     #[error("the certificate and the key cannot be used: {0}")]
     Unusable(rustls::Error),
 }
 
 impl ServerTls {
-    /// Takes a chain of certificates, the server's own first, and its private key, both as PEM.
+    /// Reads a chain of certificates, the server's own first, and its private key, both as PEM.
     ///
     /// # Errors
     ///
@@ -62,22 +62,22 @@ impl ServerTls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
     }
 
-    /// Encrypts a client's connection. None where the client does not do its part. Takes as long as the client: the caller
-    /// gives up pending connections.
+    /// Performs the handshake with a client. `None` if it fails. Takes as long as the client does: the caller gives up
+    /// pending connections.
     pub(crate) async fn accept<S: Stream>(&self, stream: S) -> Option<TlsStream<S>> {
         self.acceptor.accept(stream).await.ok().map(TlsStream::from)
     }
 }
 
-/// The key does not show itself when printed for debugging.
+/// Omits the key.
 impl std::fmt::Debug for ServerTls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServerTls").finish_non_exhaustive()
     }
 }
 
-/// Connects encrypted to the server of this name. It must show a certificate for it that one of the given authorities (PEM)
-/// signed or, where none are given, one that this machine trusts.
+/// Connects encrypted to the server of this name. The server must show a certificate for it that one of the given
+/// authorities (PEM) signed or, if none are given, one that this machine trusts.
 pub(crate) async fn connect(
     stream: TcpStream,
     host: &str,
@@ -92,7 +92,7 @@ pub(crate) async fn connect(
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.map(TlsStream::from)
 }
 
-/// Why a certificate is not trusted, if that is what is wrong with a connection.
+/// The reason why a certificate is not trusted, if the error is about that.
 pub(crate) fn distrust(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
@@ -117,10 +117,10 @@ fn verifier(authorities: Option<&str>) -> io::Result<Verifier> {
             }
             named
         }
-        // Those of the machine, or of the file in `SSL_CERT_FILE`.
+        // The machine's authorities, or those in `SSL_CERT_FILE`.
         None => {
             let machine = rustls_native_certs::load_native_certs().certs;
-            // One that cannot be read is as if it were not there.
+            // Ignores certificates that cannot be parsed.
             let _ = roots.add_parsable_certificates(machine.iter().cloned());
             machine
         }
@@ -150,8 +150,8 @@ impl<S: Stream> Stream for TlsStream<S> {
     }
 }
 
-/// What is written may stay in the encryption's buffer until it is flushed. The outbox flushes only streams that do not
-/// take several pieces at once, so this one says that it does not.
+/// The writing half. Written bytes may stay in the TLS buffer until a flush. The outbox flushes only streams without
+/// vectored writes, so this one reports that it has none.
 struct EncryptedSink<S>(WriteHalf<TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for EncryptedSink<S> {

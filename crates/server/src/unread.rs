@@ -1,6 +1,6 @@
-//! Sockets whose other end may stop reading for good without closing them. Of local ones the kernel tells that only to who
-//! writes, so whoever has nothing to say says nothing, in as many bytes; and a full socket, which takes not even that, is tried
-//! once in a while. TCP tells nobody: see [`network`].
+//! Detects sockets whose other end has stopped reading for good without closing them. For unix sockets the kernel
+//! reports that only to a writer, so the watch sends messages of zero bytes; a full socket, which rejects even those,
+//! is tried periodically. For TCP see [`network`].
 
 pub(crate) mod network;
 
@@ -17,36 +17,36 @@ use tokio::io::{AsyncWrite, Interest};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::time::Sleep;
 
-/// How often a full socket is tried, at most one that is read and written, and one of the network asked about. Tests have it
-/// tried all the time.
+/// The period at which a full socket is tried, the shortest interval between probes of a socket in use, and the period
+/// of TCP look-ups. Tests try all the time.
 const EVERY: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
 
-/// Waits until the other end of this socket reads no more, though nothing is written to it and it may be ours to write.
+/// Waits until the other end of this socket has stopped reading, while this side may be idle or busy writing.
 pub(crate) async fn nobody_reads(socket: OwnedFd) {
-    // A registration of its own: readiness to be written is taken away here, and who writes must not miss it.
+    // A registration of its own: the watch clears readiness for writing, and the writer must not miss it.
     let Ok(socket) = watch(socket, Interest::WRITABLE) else { return std::future::pending().await };
     while let Ok(mut ready) = socket.writable().await {
         if send(socket.get_ref(), &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Err(Errno::PIPE) {
             return;
         }
         ready.clear_ready();
-        // timer: each message that is read wakes us too, and one look stands for all of them.
+        // timer: each message that the other side reads wakes the watch too, and one probe covers all of them.
         tokio::time::sleep(EVERY).await;
     }
     std::future::pending::<()>().await;
 }
 
-/// A descriptor of ours to be waited for; the descriptor alone, if it is of a kind that cannot be.
+/// Registers a descriptor with the reactor; gives it back if its kind cannot be polled.
 #[expect(deprecated, reason = "sound for a descriptor that we own; the unsafe form is closed to this crate")]
 pub(crate) fn watch(fd: OwnedFd, interest: Interest) -> Result<AsyncFd<OwnedFd>, OwnedFd> {
     AsyncFd::try_with_interest(fd, interest).map_err(|error| error.into_parts().0)
 }
 
-/// Our end of such a socket, to be written.
+/// The writing end of such a socket.
 #[derive(Debug)]
 pub(crate) struct WakeSocket {
     sink: OwnedWriteHalf,
-    /// When it is tried again, while it is full.
+    /// The timer of the next attempt, while the socket is full.
     again: Option<Pin<Box<Sleep>>>,
 }
 
@@ -55,7 +55,7 @@ impl WakeSocket {
         Self { sink, again: None }
     }
 
-    /// Goes on with what the socket took, or waits until it is time to try it.
+    /// Returns the result of a write, or waits for the next attempt.
     fn after(
         &mut self,
         cx: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl WakeSocket {
             return written;
         }
         loop {
-            // timer: see above.
+            // timer: see [`EVERY`].
             let again = self.again.get_or_insert_with(|| Box::pin(tokio::time::sleep(EVERY)));
             ready!(again.as_mut().poll(cx));
             self.again = None;
@@ -146,7 +146,7 @@ mod tests {
         let mut watching = std::pin::pin!(nobody_reads(copy));
         let (_, mut sink) = ours.into_split();
         let mut theirs = theirs;
-        // What is written and read wakes the watch, and means nothing.
+        // Traffic wakes the watch, which must not take it for the end.
         for _ in 0..10 {
             sink.write_all(b"hello").await.expect("it is taken");
             let mut read = [0; 5];

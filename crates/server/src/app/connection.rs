@@ -1,4 +1,4 @@
-//! One connection: which client it is, what it runs, and which method a message is for.
+//! One connection: its client, its processes, and the dispatch of messages to methods.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -27,33 +27,33 @@ pub(super) struct Connection {
     pub(super) server: AppServer,
     pub(super) peer: Peer,
     pub(super) processes: Arc<Processes>,
-    /// Known once it has introduced itself.
+    /// The client; set by `initialize`.
     client: Option<Arc<Client>>,
     /// Reads, waits and subscriptions under way. They end with the connection.
     errands: JoinSet<()>,
-    /// Whose turn it is to read output.
+    /// Lets one large read build its reply at a time.
     pub(super) reading: Arc<Semaphore>,
-    /// Which of them follow a session.
+    /// The tasks in `errands` that follow a session.
     subscriptions: HashMap<SessionId, AbortHandle>,
-    /// How the client comes back if the connection is lost.
+    /// The token under which the client can resume if the connection is lost.
     promise: Option<ResumePromise>,
     after_loss: AfterLoss,
     is_closed: bool,
 }
 
-/// Reads, waits and subscriptions that may be under way at a time.
+/// The limit on reads, waits and subscriptions under way at a time.
 const ERRANDS: usize = 1024;
 
 /// Whether a client can come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterLoss {
-    /// It may, on another connection.
+    /// It may resume on another connection.
     MayReturn,
-    /// There will be no other connection.
+    /// The client cannot come back: it has no other connection.
     Ends,
 }
 
-/// What is known about the other side.
+/// The properties that a client declared in `initialize`.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) experimental: bool,
@@ -61,20 +61,20 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Whether it wants to hear of this.
+    /// Whether the client wants this notification.
     pub(super) fn wants(&self, notification: &str) -> bool {
         !self.opted_out.contains(notification)
     }
 }
 
-/// One request on its way to a method.
+/// The parameters and the id of one request.
 pub(super) struct Request {
     pub(super) id: RequestId,
     pub(super) params: Value,
 }
 
 impl Request {
-    /// What it asks for, in the method's own shape.
+    /// Parses the parameters into the method's own type.
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
         let params = match self.params.take() {
             Value::Null => return Err(invalid("missing field `params`")),
@@ -84,7 +84,7 @@ impl Request {
     }
 }
 
-/// A request whose members have the wrong types.
+/// The error for a request whose members have the wrong types.
 fn invalid(what: &str) -> Refusal {
     Refusal::new(INVALID_REQUEST, format!("Invalid request: {what}"))
 }
@@ -106,12 +106,12 @@ impl Connection {
         }
     }
 
-    /// The client, if it has introduced itself.
+    /// The client; an error before `initialize`.
     pub(super) fn client(&self) -> Result<&Arc<Client>, Refusal> {
         self.client.as_ref().ok_or_else(|| Refusal::new(INVALID_REQUEST, "Not initialized"))
     }
 
-    /// Takes note of who the client is. That can be said once.
+    /// Stores the client. A second `initialize` is an error.
     pub(super) fn introduce(&mut self, client: Client) -> Result<(), Refusal> {
         if self.client.is_some() {
             return Err(Refusal::new(INVALID_REQUEST, "Already initialized"));
@@ -120,7 +120,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A method that only some clients may use.
+    /// Rejects a method that is experimental unless the client asked for experimental methods.
     pub(super) fn require_experimental(&self, what: &str) -> Result<(), Refusal> {
         if self.client()?.experimental {
             return Ok(());
@@ -128,7 +128,8 @@ impl Connection {
         Err(Refusal::new(INVALID_REQUEST, format!("{what} requires experimentalApi capability")))
     }
 
-    /// Takes over the processes of an earlier connection, if there are any, and promises that they can be taken over again.
+    /// Takes over the processes of an earlier connection, if there are any, and reserves a token under which they can
+    /// be taken over again.
     pub(super) fn resume(&mut self, request: &ResumeRequest) -> Result<Option<Resumable>, Refusal> {
         if self.after_loss == AfterLoss::Ends {
             return Ok(None);
@@ -139,7 +140,7 @@ impl Connection {
         let promise = match former {
             Some((processes, promise)) => {
                 self.processes = processes;
-                // Whoever told the earlier connection may still be at it.
+                // The follower of the earlier connection may still be running.
                 self.processes.let_go();
                 promise
             }
@@ -153,7 +154,7 @@ impl Connection {
         Ok(Some(resumable))
     }
 
-    /// Takes the promise back that processes outlive the connection. `false`: another connection has them.
+    /// Withdraws the promise that processes outlive the connection. `false`: another connection has taken them over.
     pub(super) fn will_not_resume(&mut self) -> bool {
         match self.promise.take() {
             None => true,
@@ -165,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// Lets something go on beside the messages.
+    /// Runs a task beside the messages.
     pub(super) fn run_errand(
         &mut self,
         errand: impl Future<Output = ()> + Send + 'static,
@@ -179,7 +180,7 @@ impl Connection {
         Ok(self.errands.spawn(errand))
     }
 
-    /// The same for what answers a request when it is done. If it panics, the request is answered with an error.
+    /// Runs a task that answers a request when it is done. If it panics, the request is answered with an error.
     pub(super) fn run_answering(
         &mut self,
         id: RequestId,
@@ -194,7 +195,7 @@ impl Connection {
         self.run_errand(answering).map(drop)
     }
 
-    /// Takes note of who follows a session; nobody, to follow it no more.
+    /// Records the task that follows a session, or removes it with `None`. A former follower is aborted.
     pub(super) fn subscribed(&mut self, session: SessionId, follower: Option<AbortHandle>) {
         let former = match follower {
             Some(follower) => self.subscriptions.insert(session, follower),
@@ -229,16 +230,16 @@ impl MessageHandler for Connection {
             Ok(Message::Request { id, method, params }) => {
                 self.request(&method, Request { id, params }).await;
             }
-            // We ask nothing, and of what clients tell, nothing needs to be done.
+            // The server sends no requests, and the notifications of clients require no action.
             Ok(Message::Notification { .. } | Message::Answer { .. }) => {}
             Err(NoMessage { reason, id: Some(id) }) => self.peer.refuse(&id, &invalid(&reason)),
-            // Whom an answer would be for is not known; who speaks this dialect expects none.
+            // The id is unknown, so no reply can be addressed; clients of this dialect expect none.
             Err(NoMessage { id: None, .. }) => {}
         }
         Next::GoOn
     }
 
-    /// Unless it says so at its beginning, whose message it was is not known.
+    /// Rejects a message that is too long. Its id is known only if it stands at the beginning.
     fn too_long(&mut self, beginning: &[u8]) {
         if let Some(id) = envelope::id_at_the_beginning(beginning) {
             self.peer.refuse(&id, &invalid(&format!("the message is longer than {MESSAGE_LIMIT} bytes")));
@@ -256,7 +257,7 @@ impl MessageHandler for Connection {
 }
 
 impl Drop for Connection {
-    /// Nobody closed it: there was a panic, say. What it started must not be left all the same.
+    /// The connection was dropped without `close`, after a panic for example. Its processes must be ended all the same.
     fn drop(&mut self) {
         let Ok(runtime) = Handle::try_current() else { return };
         if self.is_closed {

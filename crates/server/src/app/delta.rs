@@ -4,17 +4,17 @@ use windlass_engine::Offset;
 
 use super::output::Channel;
 
-/// The deltas of one process.
+/// Writes the delta notifications of one process.
 #[derive(Debug)]
 pub(super) struct Deltas {
-    /// Everything before the name of the stream.
+    /// The message up to the name of the stream.
     opening: String,
     seq: u64,
-    /// Kept from one delta to the next, up to [`KEPT`].
+    /// The buffer is reused for the next delta, up to [`KEPT`].
     buffer: Vec<u8>,
 }
 
-/// A buffer for one delta of the largest size. Larger ones are given back.
+/// The capacity that is kept: a buffer for one delta of the largest size. Larger buffers are freed.
 const KEPT: usize = 128 * 1024;
 
 /// Output on its way to the client.
@@ -27,13 +27,13 @@ pub(super) struct Delta<'a> {
 }
 
 impl Deltas {
-    /// Deltas of this method, about the process that has this name in this member.
+    /// Deltas of this method about the process with this name, which is sent in this member.
     pub(super) fn new(method: &str, member: &str, quoted_name: &str) -> Self {
         let opening = format!(r#"{{"method":"{method}","params":{{"{member}":{quoted_name},"stream":""#);
         Self { opening, seq: 0, buffer: Vec::new() }
     }
 
-    /// The next one, as a whole message.
+    /// The next delta as a whole message.
     pub(super) fn write(&mut self, delta: Delta<'_>, stamp: Option<u64>) -> &[u8] {
         self.seq += 1;
         let Self { opening, seq, buffer } = self;
@@ -56,7 +56,7 @@ impl Deltas {
     }
 }
 
-/// Adds bytes as base64.
+/// Appends bytes as base64.
 pub(super) fn encode(bytes: &[u8], into: &mut Vec<u8>) {
     base64_simd::STANDARD.encode_append(bytes, into);
 }

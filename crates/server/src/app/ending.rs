@@ -1,4 +1,4 @@
-//! How a process ended, in the words of the dialect.
+//! The end of a process, as the dialect reports it.
 
 use windlass_engine::{self as engine, Cause, Exit, PeakMemory, SessionId};
 use windlass_protocol::app::{Denial, EndCause, ProcessLine, Receipt, SessionExit};
@@ -6,9 +6,9 @@ use windlass_protocol::app::{Denial, EndCause, ProcessLine, Receipt, SessionExit
 use super::limits;
 use super::process::Process;
 
-/// What a client is told when time was up.
+/// The exit code that a client gets after a timeout.
 const TIMED_OUT: i32 = 124;
-/// What a client is told when nobody knows.
+/// The exit code that a client gets when the runtime does not know the real one.
 const UNKNOWN: i32 = -1;
 
 /// How a process ended.

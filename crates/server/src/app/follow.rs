@@ -1,4 +1,4 @@
-//! One process from its start to its end: its output goes to the client as it comes, and how it ended comes last.
+//! Follows one process from its start to its end: sends its output to the client as it comes, and its end last.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use super::process::{Name, Process};
 use super::processes::Processes;
 use crate::jsonrpc::Peer;
 
-/// How far a process may print ahead of what its client has taken. Within it a client that is late slows nothing; beyond
-/// it the process waits, and nothing is lost.
+/// How far a process may print ahead of what its client has taken. Within the window a slow client delays nothing;
+/// beyond it the process waits, and nothing is lost.
 pub(super) const WINDOW: u64 = 4 * 1024 * 1024;
 
-/// How much is taken before the process is told so.
+/// The number of bytes taken between two confirmations to the process.
 const CONFIRM_EVERY: u64 = WINDOW / 4;
 
 /// The most output in one delta.
 const DELTA: usize = 64 * 1024;
 
-/// A process that is followed.
+/// The task that follows a process.
 pub(super) struct Follow {
     pub(super) process: Arc<Process>,
     pub(super) processes: Arc<Processes>,
@@ -33,23 +33,24 @@ pub(super) struct Follow {
     pub(super) cap: Cap,
     pub(super) manner: Manner,
     pub(super) telling: EndMessage,
-    /// Whether something of the output was gone before it could be told.
+    /// Whether output was dropped before it could be sent.
     pub(super) lost: bool,
 }
 
-/// What becomes of the output.
+/// How the output reaches the client.
 #[derive(Debug)]
 pub(super) enum Manner {
-    /// It is told as it comes.
+    /// As delta notifications while it is printed.
     Deltas(Deltas),
-    /// It is told with the end.
+    /// Together with the end.
     Collected(Collected),
-    /// The client does not want it.
+    /// Not at all: the client does not want it.
     Untold,
 }
 
 impl Manner {
-    /// How output is told: as these notifications with this member for the name, if it has one and the client wants them.
+    /// Chooses how output is sent: as these notifications, with the name in this member, if the process has a name and
+    /// the client wants them.
     pub(super) fn of(streamed: Option<&Name>, (method, member): (&str, &str), client: &Client) -> Self {
         match streamed {
             Some(_) if !client.wants(method) => Self::Untold,
@@ -59,7 +60,7 @@ impl Manner {
     }
 }
 
-/// How the end is told.
+/// The message that reports the end.
 #[derive(Debug)]
 pub(super) enum EndMessage {
     /// As the answer to `command/exec`.
@@ -68,8 +69,8 @@ pub(super) enum EndMessage {
     Notification { handle: String, wanted: bool },
 }
 
-/// Up to where nothing of what was printed is wanted any more, without reading it: the usual end of a flood that fills its
-/// cap and prints nothing to the other stream.
+/// The offset before which no more output is wanted, found without reading it. This is the usual end of a flood that
+/// fills its cap and prints nothing to the other stream.
 fn unwanted_up_to(session: &Session, allowance: &Allowance) -> Option<Offset> {
     if !allowance.is_partly_used_up() {
         return None;
@@ -78,11 +79,11 @@ fn unwanted_up_to(session: &Session, allowance: &Allowance) -> Option<Offset> {
     allowance.has_enough_of(account.bytes).then_some(account.end)
 }
 
-/// Nobody is there to be told.
+/// The client has gone.
 struct Gone;
 
 impl Follow {
-    /// Follows to the end.
+    /// Follows the process to its end.
     pub(super) async fn run(mut self) {
         let Ok(receipt) = self.follow().await else { return };
         let receipt = match receipt {
@@ -90,14 +91,14 @@ impl Follow {
             None => None,
         };
         if receipt.as_ref().is_some_and(|receipt| receipt.cut_off) {
-            // What it left running may go on printing, and nobody here keeps its pace.
+            // Processes left running may go on printing, and no follower sets their pace any more.
             self.process.session.confirm(Offset::new(u64::MAX)).await;
         }
         if let Some(input) = &self.process.input {
             let parties = Parties { peer: self.peer.clone(), processes: Arc::clone(&self.processes) };
             input.settle(&parties).await;
         }
-        // The name is free before its end is told: the client may use it again at once.
+        // The name is freed before the end is sent: the client may use it again at once.
         self.processes.finish(&self.process);
         match receipt {
             Some(receipt) => self.tell(&receipt),
@@ -105,7 +106,7 @@ impl Follow {
         }
     }
 
-    /// Takes the output until the end, and returns the account of that.
+    /// Takes the output until the end, and returns the receipt.
     async fn follow(&mut self) -> Result<Option<Arc<Receipt>>, Gone> {
         let mut allowance = Allowance::new(self.cap);
         let session = self.process.session.clone();
@@ -135,7 +136,7 @@ impl Follow {
             // The sender lives as long as the session.
             let _ = story.changed().await;
         }
-        // What it prints from now on concerns nobody here, and must not hold it up.
+        // No more output is wanted: the process must not wait for this follower.
         session.confirm(Offset::new(u64::MAX)).await;
         Ok(session.exited().await.ok())
     }
@@ -151,11 +152,11 @@ impl Follow {
         }
     }
 
-    /// Takes pieces of output; those of one stream that follow each other are one.
+    /// Takes pieces of output. Consecutive pieces of one stream are joined.
     fn take(&mut self, pieces: Vec<JournalPiece>, allowance: &mut Allowance) {
         let mut run: Option<(Stream, Offset, Vec<u8>)> = None;
         for piece in pieces {
-            // What is gone, because the disk is full, say, cannot be told; the end says so.
+            // Dropped output, because the disk is full for example, cannot be sent; the end message reports the loss.
             let JournalPiece::Bytes { span, stream, bytes, .. } = piece else {
                 self.lost = true;
                 continue;
@@ -236,7 +237,7 @@ impl Follow {
         }
     }
 
-    /// The runtime was ended around it. Whoever waits is told, if anybody can still be.
+    /// Answers a client that waits for the end when the runtime shut down before the receipt was made.
     fn tell_unknown(&self) {
         if let EndMessage::Answer(id) = &self.telling {
             let message = "the command is no longer watched, and how it ends will not be known";

@@ -1,5 +1,5 @@
-//! Input of one process: offered to its session at once, and what does not fit waits here. Only the answers to the
-//! process's own writes wait with it; whatever else the client asks goes on.
+//! The input of one process: offered to its session at once; the rest waits here. Only the replies to writes to this
+//! process wait with it; all other requests of the client go on.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
@@ -18,20 +18,20 @@ use super::processes::Processes;
 use crate::jsonrpc::Peer;
 use crate::spill::Stock;
 
-/// What may wait in memory for all processes of a connection; more waits on disk. Where that is not possible, nothing more is
-/// read from the connection for a while.
+/// The input that may wait in memory for all processes of a connection; more waits on disk. If that fails, the
+/// connection is not read for a while.
 const HELD_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// How long a process may take nothing before a write that finds no room is refused.
+/// How long a process may read nothing before a write that finds no room is rejected.
 const STALLED: Duration = Duration::from_secs(1);
 
-/// How long a write may wait for room at all: meanwhile nothing else is read from its connection.
+/// How long a write may wait for room at all: the server reads nothing else from the connection meanwhile.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// What is offered to a session at a time.
+/// The largest piece that is offered to a session at a time.
 const STEP: usize = 256 * 1024;
 
-/// Bytes that wait for processes which do not read, of one connection.
+/// The number of bytes, over one connection, that wait for processes which do not read.
 #[derive(Debug)]
 pub(super) struct QueuedInput(watch::Sender<u64>);
 
@@ -59,11 +59,12 @@ impl QueuedInput {
     }
 }
 
-/// What the client may write to one process.
+/// The queue of a client's writes to one process.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     state: Mutex<State>,
-    /// Held by whoever offers something to the session, from when it is taken out of the state until it is answered or back.
+    /// Held while a task offers bytes to the session: from taking a write out of the state until it is answered or put
+    /// back.
     turn: Turn<()>,
     /// Bytes that were taken from the client and never offered to the session.
     discarded: AtomicU64,
@@ -73,16 +74,16 @@ pub(super) struct Input {
 struct State {
     closed: bool,
     waiting: VecDeque<Waiting>,
-    /// Whether a task is at work on what waits.
+    /// Whether a task is feeding the waiting writes.
     feeding: bool,
-    /// What the process had read when a write was last refused because it read nothing.
+    /// The process's read position when a write was last rejected because the process read nothing.
     stalled_at: Option<InputProgress>,
-    /// The first write for which there was no room. Until it comes again nothing behind it is taken, so that a client which
-    /// did not wait for its answer leaves no hole.
+    /// The first write for which there was no room. Until the client sends it again, later writes are rejected, so that
+    /// a client which did not wait for its reply leaves no hole.
     missing: Option<Fingerprint>,
 }
 
-/// Tells writes apart.
+/// Tells writes apart: the length and a digest identify a write that is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fingerprint {
     length: usize,
@@ -107,7 +108,7 @@ struct Waiting {
     last: Last,
 }
 
-/// Whether the input ends with a write.
+/// Whether the input ends after a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Last {
     More,
@@ -122,30 +123,30 @@ pub(super) struct Write {
     pub(super) last: Last,
 }
 
-/// Whom a write concerns besides its process.
+/// The connection's objects that a write needs besides its process.
 #[derive(Clone)]
 pub(super) struct Parties {
     pub(super) peer: Peer,
     pub(super) processes: Arc<Processes>,
 }
 
-/// What became of a write.
+/// The result of [`Input::take`].
 pub(super) enum Taken {
     /// It was answered.
     Whole,
-    /// Its answer waits until the process has read; this must run meanwhile.
+    /// The reply waits until the process has read; the caller must run [`Input::feed`] meanwhile.
     Feed(Arc<Process>),
-    /// Its answer waits behind another one's.
+    /// The reply waits behind that of another write.
     Later,
 }
 
 impl Input {
-    /// Bytes that a client sent and nobody will ever read.
+    /// The bytes that a client sent and no process will ever read.
     pub(super) fn discarded(&self) -> u64 {
         self.discarded.load(Ordering::Relaxed)
     }
 
-    /// Takes a write. Waits only where the connection as a whole holds too much.
+    /// Takes a write. Waits only if the connection as a whole holds too much.
     pub(super) async fn take(
         &self,
         process: &Arc<Process>,
@@ -167,7 +168,7 @@ impl Input {
         }
         self.lock().missing = None;
         if write.last == Last::End && std::mem::replace(&mut self.lock().closed, true) {
-            // On a terminal, another end would be typed, for whoever reads there next.
+            // On a terminal, a second end would be typed as a character for the next program that reads there.
             write.last = Last::More;
         }
         let is_here = on_disk.is_none();
@@ -192,7 +193,7 @@ impl Input {
         Ok(())
     }
 
-    /// Once there was no room for a write, only that one is next.
+    /// After a write found no room, accepts only that write.
     fn check_order(&self, session: &Session, write: &Write) -> Result<(), Refusal> {
         let Some(missing) = self.lock().missing else { return Ok(()) };
         if missing == Fingerprint::of(write) {
@@ -206,7 +207,7 @@ impl Input {
         Err(Refusal::new(OVERLOADED, message))
     }
 
-    /// Whether something of a write may have to be held until the process reads.
+    /// Whether part of a write may have to be held until the process reads.
     fn would_hold(&self, session: &Session, write: &Write) -> bool {
         let free = (QUEUE_LIMIT as u64).saturating_sub(session.progress().input.queued());
         self.lock().feeding || write.bytes.len() as u64 > free
@@ -223,7 +224,7 @@ impl Input {
         }
     }
 
-    /// Gives what waits to the process as it reads, and answers.
+    /// Passes the waiting writes on as the process reads, and answers them.
     pub(super) async fn feed(&self, process: &Process, parties: &Parties) {
         let mut progress = process.session.watch();
         loop {
@@ -273,7 +274,7 @@ impl Input {
         }
     }
 
-    /// Offers what is left of a write, piece by piece, until the session takes no more.
+    /// Offers the rest of a write, piece by piece, until the session takes no more.
     async fn offer(&self, waiting: &mut Waiting, session: &Session) -> Offered {
         while waiting.left() > 0 {
             let step = waiting.left().min(STEP);
@@ -284,7 +285,7 @@ impl Input {
                         return Offered::Part;
                     }
                 }
-                // Nobody reads any more: what is written is taken and lost, as in a pipe without a reader.
+                // The process reads no more: writes are accepted and lost, as in a pipe without a reader.
                 Err(_) => {
                     self.discarded.fetch_add(waiting.left() as u64, Ordering::Relaxed);
                     waiting.taken += waiting.left();
@@ -294,21 +295,21 @@ impl Input {
         Offered::Whole
     }
 
-    /// Whether there is nothing to do any more. Decided under the lock under which work is put by.
+    /// Whether the feeder is done. Decided under the lock under which writes are queued.
     fn rest(&self) -> Fed {
         let mut state = self.lock();
         state.feeding = !state.waiting.is_empty();
         if state.feeding { Fed::One } else { Fed::All }
     }
 
-    /// The process has ended: every write is answered, and all that nobody read is counted.
+    /// The process has ended: answers every write and counts all unread bytes.
     pub(super) async fn settle(&self, parties: &Parties) {
-        // Whoever offers something right now may put the rest of it back.
+        // A task that is offering bytes right now may put the rest of them back.
         let _turn = self.turn.lock().await;
         self.give_up(parties);
     }
 
-    /// The process reads no more: whatever waits is answered and dropped.
+    /// The process reads no more: answers and drops all waiting writes.
     pub(super) fn give_up(&self, parties: &Parties) {
         let waiting = {
             let mut state = self.lock();
@@ -322,7 +323,7 @@ impl Input {
         }
     }
 
-    /// Waits until the connection may hold so much more. A process that reads nothing of what it has is not waited for.
+    /// Waits until the connection may hold so much more. Does not wait for a process that reads nothing of what it has.
     async fn wait_for_room(
         &self,
         session: &Session,
@@ -348,7 +349,7 @@ impl Input {
             if input != read {
                 (read, since) = (input, Instant::now());
             }
-            // A process that has read all it got is not to blame.
+            // A process that has read all its input is not the one that stalls.
             let has_unread = input.queued() > 0;
             if has_unread && (self.lock().stalled_at == Some(input) || since.elapsed() >= STALLED) {
                 self.lock().stalled_at = Some(input);
@@ -358,7 +359,7 @@ impl Input {
                 return Err(crowded(session));
             }
             let until = if has_unread { since + STALLED } else { begun + LONGEST_WAIT };
-            // timer: a process that reads nothing tells nobody so.
+            // timer: a process that reads nothing causes no event.
             let patience = tokio::time::sleep_until(until.min(begun + LONGEST_WAIT).into());
             tokio::select! {
                 _ = held.changed() => {}
@@ -374,9 +375,9 @@ impl Input {
 }
 
 enum Fed {
-    /// Nothing waits any more.
+    /// No write waits any more.
     All,
-    /// There may be more.
+    /// More writes may wait.
     One,
     /// The process must read first.
     Nothing,
@@ -397,18 +398,18 @@ impl Waiting {
         self.stock.here().len().saturating_sub(self.taken)
     }
 
-    /// The next so many bytes, of what is here.
+    /// The next bytes, at most `step`, of those in memory.
     fn next(&self, step: usize) -> &[u8] {
         &self.stock.here()[self.taken..self.taken + step]
     }
 
-    /// Has its bytes here, because their turn has come.
+    /// Loads the bytes into memory, because their turn has come.
     async fn fetch(&mut self, held: &QueuedInput) -> io::Result<()> {
         held.add(self.stock.fetch().await?);
         Ok(())
     }
 
-    /// A client that tries again must not write the same twice.
+    /// Adds to a refusal how many bytes were taken: a client that tries again must not write them twice.
     fn after_writing(&self, refusal: Refusal) -> Refusal {
         match self.stock.len() {
             0 => refusal,
@@ -419,7 +420,7 @@ impl Waiting {
         }
     }
 
-    /// Ends the input if it is to end, and answers.
+    /// Ends the input if this write asks for that, and answers.
     async fn finish(self, session: &Session, parties: &Parties) -> Result<(), Refusal> {
         if self.last == Last::End {
             end(session).await.map_err(|refusal| self.after_writing(refusal))?;
@@ -429,7 +430,7 @@ impl Waiting {
     }
 }
 
-/// Ends the input after what is queued. Only where nothing is queued is it known at once whether that can be done.
+/// Ends the input after what is queued. Whether that is possible is known at once only if nothing is queued.
 async fn end(session: &Session) -> Result<(), Refusal> {
     let on_terminal = session.facts().terminal.is_some();
     let queued = session.progress().input.queued();
@@ -441,7 +442,7 @@ async fn end(session: &Session) -> Result<(), Refusal> {
     }
     match ending.await {
         Err(error @ InputError::NotInLineMode) => Err(Refusal::new(INVALID_REQUEST, error.to_string())),
-        // It has ended, one way or another.
+        // The input has ended, one way or another.
         Ok(()) | Err(_) => Ok(()),
     }
 }

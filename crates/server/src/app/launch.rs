@@ -9,7 +9,7 @@ use super::output::Cap;
 use super::process::{Name, Process};
 use super::start::{self, AppStartRequest};
 
-/// What is going to run, and what the client is told of it.
+/// A process to start, and how its client is kept informed.
 pub(super) struct Launch {
     pub(super) order: AppStartRequest,
     pub(super) name: Option<Name>,
@@ -18,7 +18,8 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// Starts it and takes it into the connection's table. On error, in the dialect's words, nothing is left of it.
+    /// Starts the process and adds it to the connection's table. After an error, worded as the dialect does, nothing is
+    /// left of it.
     pub(super) fn start(self, connection: &Connection) -> Result<LaunchedProcess, String> {
         let reads = self.order.connection.reads();
         let begun = start::start(&connection.server, self.order)?;
@@ -36,7 +37,7 @@ pub(super) struct LaunchedProcess {
 }
 
 impl LaunchedProcess {
-    /// Tells the client of its output and of its end.
+    /// Starts the task that sends the output and the end to the client.
     pub(super) fn follow(self, connection: &Connection, telling: EndMessage) {
         let Self { process, cap, manner } = self;
         let (processes, peer) = (Arc::clone(&connection.processes), connection.peer.clone());

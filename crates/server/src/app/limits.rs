@@ -1,11 +1,11 @@
-//! Limits in the words of the dialect.
+//! Conversion of limits into the types of the dialect.
 
 use windlass_engine::{Amount, Cause, Enforced, LimitMechanism, Peaks, Resource, Scope};
 use windlass_protocol::app::{
     CrossedLimit, EnforcedLimit, LimitMeans, LimitScope, LimitedResource, ResourcePeak,
 };
 
-/// The limit that a session was ended for, if it was.
+/// The limit for which the runtime ended a session, if it did.
 pub(super) fn crossed(cause: Cause) -> Option<CrossedLimit> {
     let Cause::Limit(crossed) = cause else { return None };
     Some(CrossedLimit {
@@ -17,13 +17,13 @@ pub(super) fn crossed(cause: Cause) -> Option<CrossedLimit> {
     })
 }
 
-/// What was measured.
+/// The highest measured values.
 pub(super) fn peaks(peaks: &Peaks) -> Vec<ResourcePeak> {
     let peak = |(of, peak)| ResourcePeak { resource: resource(of), peak: amount(of, peak) };
     peaks.iter().map(peak).collect()
 }
 
-/// What was in force.
+/// The limits that were in force.
 pub(super) fn enforced(enforced: &[Enforced]) -> Vec<EnforcedLimit> {
     let limit = |enforced: &Enforced| EnforcedLimit {
         resource: resource(enforced.resource),

@@ -1,4 +1,4 @@
-//! What a client may ask for, one file each.
+//! The methods that a client may call, one file each.
 
 mod command_exec;
 mod command_exec_resize;
@@ -23,7 +23,7 @@ use windlass_protocol::envelope::Refusal;
 
 use super::connection::{Connection, Request};
 
-/// Carries out a request. It is answered by the method, now or later, unless it is refused here.
+/// Carries out a request. The method answers it, now or later, unless it returns an error.
 pub(super) async fn call(
     connection: &mut Connection,
     method: Method,

@@ -1,4 +1,4 @@
-//! How much of a process's output goes to the client, and what of it is collected for the end.
+//! The part of a process's output that goes to the client, and the output that is collected for the end.
 
 use windlass_engine::{Stream, StreamBytes};
 use windlass_protocol::app::OutputStream;
@@ -7,7 +7,7 @@ use windlass_protocol::app::OutputStream;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cap(Option<u64>);
 
-/// What a client gets that says nothing else.
+/// The cap for a client that chooses none.
 const DEFAULT_CAP: u64 = 1024 * 1024;
 
 impl Default for Cap {
@@ -17,20 +17,20 @@ impl Default for Cap {
 }
 
 impl Cap {
-    /// All there is.
+    /// No cap.
     pub(super) const NONE: Self = Self(None);
 
-    /// So many bytes.
+    /// A cap of so many bytes.
     pub(super) fn of(bytes: usize) -> Self {
         Self(Some(bytes as u64))
     }
 
-    /// Whether so many bytes fill it.
+    /// Whether this many bytes fill it.
     pub(super) fn is_filled_by(self, printed: u64) -> bool {
         self.0.is_some_and(|cap| printed >= cap)
     }
 
-    /// Whether so many bytes are more than fit.
+    /// Whether this many bytes exceed it.
     pub(super) fn is_exceeded_by(self, printed: u64) -> bool {
         self.0.is_some_and(|cap| printed > cap)
     }
@@ -44,7 +44,7 @@ pub(super) enum Channel {
 }
 
 impl Channel {
-    /// Where output of the engine's stream goes.
+    /// The stream of the dialect for one of the engine's.
     pub(super) fn of(stream: Stream) -> Self {
         match stream {
             Stream::Stdout | Stream::Terminal => Self::Stdout,
@@ -60,7 +60,7 @@ impl Channel {
         }
     }
 
-    /// How much of it there was.
+    /// The number of bytes printed to it.
     pub(super) fn bytes(self, printed: StreamBytes) -> u64 {
         match self {
             Self::Stdout => printed.stdout + printed.terminal,
@@ -78,7 +78,7 @@ impl From<Channel> for OutputStream {
     }
 }
 
-/// What is still to be taken of each stream.
+/// The rest of each stream's cap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
     cap: Cap,
@@ -92,11 +92,11 @@ struct Share {
     full: bool,
 }
 
-/// What may be taken of some bytes.
+/// The part of some bytes that may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
     pub(super) bytes: usize,
-    /// Whether that fills the cap.
+    /// Whether these bytes fill the cap.
     pub(super) fills: bool,
 }
 
@@ -105,7 +105,7 @@ impl Allowance {
         Self { cap, stdout: Share::default(), stderr: Share::default() }
     }
 
-    /// How many of so many bytes may be taken; nothing once the stream is full.
+    /// How many of these bytes may be taken; `None` once the stream is full.
     pub(super) fn take(&mut self, channel: Channel, printed: usize) -> Option<Grant> {
         let cap = self.cap;
         let share = match channel {
@@ -122,8 +122,8 @@ impl Allowance {
         Some(Grant { bytes, fills: share.full })
     }
 
-    /// Whether one stream is full and everything was taken of the other, of which there was so much: then nothing of what
-    /// was printed since is wanted.
+    /// Whether no later output is wanted: one stream is full, and of the other, of which this much was printed,
+    /// everything was taken.
     pub(super) fn has_enough_of(&self, printed: StreamBytes) -> bool {
         let is_done = |share: Share, channel: Channel| share.full || share.taken == channel.bytes(printed);
         is_done(self.stdout, Channel::Stdout) && is_done(self.stderr, Channel::Stderr)
@@ -134,13 +134,13 @@ impl Allowance {
         self.stdout.full || self.stderr.full
     }
 
-    /// Whether nothing more will be taken of any stream.
+    /// Whether both streams are full.
     pub(super) fn is_used_up(&self) -> bool {
         self.stdout.full && self.stderr.full
     }
 }
 
-/// What was collected of both streams.
+/// The collected output of both streams.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     stdout: Vec<u8>,
@@ -152,8 +152,7 @@ impl Collected {
         self.stream(channel).extend_from_slice(bytes);
     }
 
-    /// The text of one stream, taken out. What is not UTF-8 is replaced; a character that was cut off at the cap is left
-    /// out.
+    /// Takes out the text of one stream. Invalid UTF-8 is replaced; a character that the cap cut off is left out.
     pub(super) fn text(&mut self, channel: Channel, is_cut: bool) -> String {
         let mut bytes = std::mem::take(self.stream(channel));
         if is_cut {
@@ -173,7 +172,7 @@ impl Collected {
     }
 }
 
-/// How many of the bytes remain without a character that has begun and lacks its end.
+/// The length of the bytes without an incomplete character at their end.
 fn whole_characters(bytes: &[u8]) -> usize {
     let longest = bytes.len().saturating_sub(3);
     for at in (longest..bytes.len()).rev() {

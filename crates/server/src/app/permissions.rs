@@ -1,4 +1,4 @@
-//! What a client lets a command touch, in the words of the dialect, and what becomes of it here.
+//! Translates the permissions in the dialect into a policy, and a policy into a plan.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use windlass_protocol::app::{AbsolutePath, CommandExecParams, SandboxPolicy};
 use super::AppOptions;
 use super::start::variable;
 
-/// A policy and the directory it is about.
+/// A policy and the directory to which it applies.
 #[derive(Clone, Debug)]
 pub(super) struct Permissions {
     policy: Policy,
@@ -20,13 +20,13 @@ pub(super) struct Permissions {
 }
 
 impl Permissions {
-    /// The permissions of a process, about which a client cannot say anything: those that the server's operator chose.
+    /// The permissions of a process, which a client cannot choose: those that the server's operator chose.
     pub(super) fn of_a_process(options: &AppOptions) -> Self {
         Self { policy: options.process_sandbox.clone(), workspace: options.directory.clone() }
     }
 
-    /// The permissions of a command: those that its client names, or else those that the server's operator chose. A policy is about
-    /// the server's own directory, a profile about the command's.
+    /// The permissions of a command: those that its client names, or else those that the server's operator chose. A
+    /// policy applies to the server's own directory, a profile to the command's.
     pub(super) fn of(
         params: &CommandExecParams,
         directory: &Path,
@@ -41,7 +41,8 @@ impl Permissions {
         Ok(Self { policy, workspace: options.directory.clone() })
     }
 
-    /// What that comes to on this machine. What cannot be enforced is refused: running without it would be a lie.
+    /// Computes the plan for this machine. A policy that cannot be enforced is an error: running without it would be a
+    /// lie.
     pub(super) fn plan(&self, engine: &Engine, options: &AppOptions) -> Result<Option<Arc<Plan>>, String> {
         let path = |name: &str| variable(options, name).map(PathBuf::from).filter(|path| path.is_absolute());
         let surroundings = PolicyContext {
@@ -72,7 +73,7 @@ fn policy_of(policy: &SandboxPolicy) -> Policy {
         } => {
             let mut confined = Confined::new(Base::WorkspaceWrite).with_network(network(network_access));
             confined.temporary = Temporary { common: !exclude_slash_tmp, own: !exclude_tmpdir_env_var };
-            // One that is not there opens nothing: where it could be made, what is above it is open already.
+            // A root that does not exist grants nothing: where it could be created, its parent is writable already.
             let is_there = |root: &PathBuf| root.symlink_metadata().is_ok();
             for root in writable_roots.iter().map(AbsolutePath::to_path).filter(is_there) {
                 confined = confined.with(Pattern::plain(&root), Access::Write);

@@ -1,4 +1,4 @@
-//! One process of a connection: its session, what the client calls it, and what it may be asked.
+//! One process of a connection: its session, its name, its input, and its receipt.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,20 +14,20 @@ use super::start::Begun;
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) session: Session,
-    /// Remarks of its sandbox's plan.
+    /// The remarks of its sandbox's plan.
     pub(super) notes: Vec<String>,
-    /// What the client calls it, if it wants to.
+    /// The name that the client chose, if any.
     pub(super) name: Option<Name>,
     /// Its input, if the client may write to it.
     pub(super) input: Option<Input>,
-    /// The account of its end, with what was done after it.
+    /// The receipt, amended by the end of processes that it left running.
     receipt: OnceCell<Arc<Receipt>>,
-    /// Whoever tells the client of it.
+    /// The task that sends its events to the client.
     follower: Mutex<Option<AbortHandle>>,
     finished: AtomicBool,
 }
 
-/// What a client calls a process. The two kinds do not know each other's names.
+/// The name of a process, chosen by the client. The two kinds have separate namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Name {
     /// A `processId` of `command/exec`.
@@ -51,7 +51,7 @@ impl Process {
         Self { session, notes, name, input, receipt, follower, finished }
     }
 
-    /// Takes note of who follows it from now on, if anybody does. Nobody else does any more.
+    /// Sets the task that follows it from now on, if any, and aborts the former one.
     pub(super) fn followed_by(&self, follower: Option<AbortHandle>) {
         let mut current = self.follower.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(former) = std::mem::replace(&mut *current, follower) {
@@ -59,12 +59,12 @@ impl Process {
         }
     }
 
-    /// Whether this is the first to say that it has ended.
+    /// Marks it as finished. `true` for the first caller only.
     pub(super) fn finish(&self) -> bool {
         !self.finished.swap(true, Ordering::AcqRel)
     }
 
-    /// Ends what it left in its own process group, and settles the account of its end.
+    /// Ends the processes that it left in its own process group, and settles the receipt.
     pub(super) async fn settle(&self, receipt: Arc<Receipt>) -> Arc<Receipt> {
         let settling = async {
             if receipt.left_running.is_empty() {
@@ -75,18 +75,18 @@ impl Process {
         Arc::clone(self.receipt.get_or_init(|| settling).await)
     }
 
-    /// The account of its end, once it is settled.
+    /// The receipt, once it is settled.
     pub(super) fn receipt(&self) -> Option<&Arc<Receipt>> {
         self.receipt.get()
     }
 
-    /// Whether it has ended and left something running.
+    /// Whether it has ended and left processes running.
     pub(super) fn has_left_something(&self) -> bool {
         self.receipt().is_some_and(|receipt| !receipt.left_running.is_empty())
     }
 }
 
-/// The account with what was ended after it was made.
+/// The receipt with the processes that were ended after it was made.
 fn amended(receipt: &Receipt, end: TreeEnd) -> Receipt {
     let mut amended = receipt.clone();
     let is_gone = |pid: u32| end.ended.iter().any(|ended| ended.pid == pid);

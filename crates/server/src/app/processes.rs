@@ -11,10 +11,11 @@ use super::input::QueuedInput;
 use super::process::{Name, Process};
 use crate::spill::Spill;
 
-/// Sessions that have ended and can still be read by their number.
+/// The limit on sessions that have ended and can still be read by their number.
 const FINISHED: usize = 256;
 
-/// Sessions that left something running before it is looked whether that is still there, which takes a while.
+/// The number of sessions with processes left running at which the table looks whether those still exist, which takes a
+/// while.
 const LOOK_AFTER: usize = 64;
 
 /// All processes of one connection.
@@ -23,21 +24,21 @@ pub(super) struct Processes {
     table: Mutex<Table>,
     /// Input that waits for processes which do not read.
     pub(super) held: QueuedInput,
-    /// Where it goes when there is too much of it.
+    /// The file for input that does not fit in memory.
     pub(super) spill: Spill,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// What runs, by name.
+    /// The running processes by name.
     named: HashMap<Name, Arc<Process>>,
-    /// Everything that is known, by number.
+    /// All known processes by number.
     numbered: BTreeMap<SessionId, Arc<Process>>,
-    /// What has ended, oldest first.
+    /// The processes that have ended, oldest first.
     finished: VecDeque<SessionId>,
-    /// What has ended and left something running, which ends with the connection.
+    /// The processes that have ended and left others running, which end with the connection.
     survived: Vec<Arc<Process>>,
-    /// How many of those there may be before it is looked who is still there.
+    /// The length of `survived` at which it is pruned.
     look_at: usize,
 }
 
@@ -52,7 +53,7 @@ impl Table {
 }
 
 impl Processes {
-    /// None yet. What waits for them and finds no room is kept below this directory.
+    /// An empty table. Input that finds no room in memory is kept below this directory.
     pub(super) fn new(directory: PathBuf) -> Self {
         Self { table: Mutex::default(), held: QueuedInput::default(), spill: Spill::below(directory) }
     }
@@ -72,12 +73,12 @@ impl Processes {
         self.lock().numbered.get(&id).cloned()
     }
 
-    /// Everything that is known, oldest first.
+    /// All known processes, oldest first.
     pub(super) fn all(&self) -> Vec<Arc<Process>> {
         self.lock().numbered.values().cloned().collect()
     }
 
-    /// Nobody tells of the processes any more. They go on as fast as they like, and their names become free as they end.
+    /// Stops following the processes: they run at their own pace, and their names become free as they end.
     pub(super) fn let_go(self: &Arc<Self>) {
         for process in self.all().into_iter().filter(|process| process.receipt().is_none()) {
             let (processes, followed) = (Arc::clone(self), Arc::clone(&process));
@@ -92,7 +93,7 @@ impl Processes {
         }
     }
 
-    /// Takes in a process that has just been started.
+    /// Adds a process that has just been started.
     pub(super) fn add(&self, process: &Arc<Process>) {
         let mut table = self.lock();
         if let Some(name) = &process.name {
@@ -121,16 +122,16 @@ impl Processes {
         }
     }
 
-    /// Ends everything that runs or was left running, and returns when it has. There is no client any more.
+    /// Ends all processes, also those left running, and returns when they have ended. The client has gone.
     pub(super) async fn end_all(&self) {
         self.end_each().await;
-        // Whoever still waits for the client to take something would wait for ever.
+        // A follower that still waits for the client to take something would wait for ever.
         for process in self.all() {
             process.followed_by(None);
         }
     }
 
-    /// The same for a client that is still there to be told.
+    /// Like [`Self::end_all`], for a client that is still there and hears of each end.
     pub(super) async fn end_each(&self) {
         let mut ends = JoinSet::new();
         for process in self.unended() {
@@ -139,7 +140,7 @@ impl Processes {
         while ends.join_next().await.is_some() {}
     }
 
-    /// They stay known: whoever ends them may be kept from doing it to the end.
+    /// The processes that have not ended. They stay in the table: the task that ends them may be cancelled midway.
     fn unended(&self) -> Vec<Arc<Process>> {
         let table = self.lock();
         let mut unended = table.survived.clone();

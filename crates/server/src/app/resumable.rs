@@ -1,7 +1,7 @@
-//! Where the processes of a connection that was lost wait for their client: for a while, under a token that only it knows.
+//! Keeps the processes of a lost connection for their client: for a while, under a token that only the client knows.
 //!
-//! The token stays the same for as long as the processes do. Were it used up by coming back, a client whose connection is
-//! lost again before it hears the new one could never come back.
+//! The token stays the same for as long as the processes do. If a resume consumed it, a client whose connection is lost
+//! again before it gets the reply could never come back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,16 +12,16 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::processes::Processes;
 use crate::gate::{Token, TokenDigest, TokenError};
 
-/// How long a client that says nothing else may be away.
+/// The grace for a client that asks for none.
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
-/// How long any client may be away.
+/// The longest grace.
 const LONGEST_GRACE: Duration = Duration::from_secs(600);
 
-/// Clients that may be awaited at a time. The processes of one more end at once.
+/// The limit on clients that are awaited at a time. The processes of one more end at once.
 const MOST_AWAITED: usize = 256;
 
-/// Everybody who may come back.
+/// The clients that may come back.
 #[derive(Debug, Default)]
 pub(super) struct ResumableClients {
     /// By the digests of their tokens.
@@ -32,13 +32,13 @@ pub(super) struct ResumableClients {
 #[derive(Debug)]
 struct ResumableClient {
     processes: Arc<Processes>,
-    /// Which connection has them: the so manieth. What an earlier one does concerns nobody.
+    /// The number of the connection that owns the processes. Requests of earlier connections have no effect.
     holder: u64,
-    /// Ends them when the client stays away, once it is away.
+    /// The task that ends the processes after the grace; set while the client is away.
     ending: Option<AbortHandle>,
 }
 
-/// A promise that processes outlive their connection.
+/// The promise that processes outlive their connection.
 #[derive(Debug)]
 pub(super) struct ResumePromise {
     pub(super) token: Token,
@@ -51,14 +51,14 @@ impl ResumePromise {
         TokenDigest::of(self.token.reveal().as_bytes())
     }
 
-    /// How long they do.
+    /// How long they outlive it.
     pub(super) fn grace_ms(&self) -> u64 {
         u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
 impl ResumableClients {
-    /// Makes a place under a new token.
+    /// Reserves an entry under a new token.
     pub(super) fn reserve(
         &self,
         processes: &Arc<Processes>,
@@ -70,7 +70,7 @@ impl ResumableClients {
         Ok(promise)
     }
 
-    /// Hands over what belongs to this token, whether its connection is lost or only about to be.
+    /// Hands over the processes of this token, whether its connection is lost or only about to be.
     pub(super) fn take(&self, token: &str, grace_ms: Option<u64>) -> Option<(Arc<Processes>, ResumePromise)> {
         let token = Token::chosen(token).ok()?;
         let mut places = self.lock();
@@ -83,7 +83,8 @@ impl ResumableClients {
         Some((Arc::clone(&place.processes), promise))
     }
 
-    /// The connection is lost: its processes go on for a while. Those that another connection took over are not touched.
+    /// The connection is lost: its processes go on for a while. Processes that another connection took over are not
+    /// touched.
     pub(super) fn await_return(self: &Arc<Self>, promise: ResumePromise, processes: &Arc<Processes>) {
         let mut places = self.lock();
         let awaited = places.values().filter(|place| place.ending.is_some()).count();
@@ -104,19 +105,20 @@ impl ResumableClients {
         place.ending = Some(ending.abort_handle());
     }
 
-    /// Nobody will come back for these. `false`: another connection has them already.
+    /// Gives up the processes of a client that will not come back. `false`: another connection has taken them over.
     pub(super) fn renounce(&self, promise: &ResumePromise) -> bool {
         self.give_up(promise).is_some()
     }
 
-    /// Takes out what nobody came back for. It may have been fetched in the very moment in which the time was up.
+    /// Removes the entry unless another connection took it over: a client may resume in the very moment in which the
+    /// grace ends.
     fn give_up(&self, promise: &ResumePromise) -> Option<ResumableClient> {
         let mut places = self.lock();
         let abandoned = places.get(&promise.digest()).is_some_and(|place| place.holder == promise.holder);
         if abandoned { places.remove(&promise.digest()) } else { None }
     }
 
-    /// Ends everything that still waits for a client.
+    /// Ends all processes that wait for a client.
     pub(super) async fn end_all(&self) {
         let places = std::mem::take(&mut *self.lock());
         let mut ends = JoinSet::new();

@@ -1,4 +1,5 @@
-//! From what a client asks for to a running session: where it runs, what it inherits, and why it did not start.
+//! From the parameters of a request to a running session: its directory, its environment, and the error if it did not
+//! start.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -22,23 +23,23 @@ pub(super) struct AppStartRequest {
     pub(super) timeout: Option<Duration>,
     /// Whether its output is followed to the end.
     pub(super) followed: bool,
-    /// What it may touch.
+    /// The files and network that it may access.
     pub(super) permissions: Permissions,
 }
 
-/// What a command reads and writes.
+/// The input and output of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connected {
-    /// Nothing to read.
+    /// Output only: stdin is at its end.
     Output,
-    /// A pipe to read from.
+    /// Output and a pipe for input.
     Both,
     /// A terminal of this size.
     Terminal(Size),
 }
 
 impl Connected {
-    /// On a terminal of this size, if there is one.
+    /// A terminal of this size, or else pipes.
     pub(super) fn new(terminal: Option<Size>, reads: bool) -> Self {
         match terminal {
             Some(size) => Self::Terminal(size),
@@ -47,16 +48,16 @@ impl Connected {
         }
     }
 
-    /// Whether it can be written to.
+    /// Whether the client can write to it.
     pub(super) fn reads(self) -> bool {
         self != Self::Output
     }
 }
 
-/// How long a command may take that says nothing else.
+/// The timeout of a command that names none.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Variables that no command gets, not even if it is asked for: they open doors to the client's own accounts.
+/// Variables that no command gets, not even on request: they hold credentials of the client's own accounts.
 const NEVER_PASSED_ON: [&str; 5] = [
     "CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
     "NODE_REPL_AUTH_TOKEN",
@@ -68,11 +69,11 @@ const NEVER_PASSED_ON: [&str; 5] = [
 /// A command that was started.
 pub(super) struct Begun {
     pub(super) session: Session,
-    /// Remarks of its sandbox's plan.
+    /// The remarks of its sandbox's plan.
     pub(super) notes: Vec<String>,
 }
 
-/// Starts it. What went wrong is said in the dialect's words.
+/// Starts a command. Errors are worded as in the dialect.
 pub(super) fn start(server: &AppServer, order: AppStartRequest) -> Result<Begun, String> {
     let sandbox = order.permissions.plan(server.engine(), server.options())?;
     let notes = sandbox.iter().flat_map(|plan| plan.remarks.iter().cloned()).collect();
@@ -87,10 +88,10 @@ fn spec(options: &AppOptions, order: AppStartRequest) -> CommandSpec {
     spec.io = match order.connection {
         Connected::Output => Io::Pipes(Stdin::Closed),
         Connected::Both => Io::Pipes(Stdin::Open),
-        // The client has the terminal, and answers what programs ask it.
+        // The client has the terminal, and answers the queries of its programs.
         Connected::Terminal(size) => Io::Terminal(Terminal { size, queries: Queries::PassedOn }),
     };
-    // It ends with the connection, which is what holds it.
+    // Its lifetime is a call, because the connection holds the session and ends it.
     spec.lifetime = Lifetime::Call;
     spec.timeout = order.timeout;
     spec.pace = if order.followed { Pace::Reader { window: WINDOW } } else { Pace::Free };
@@ -110,7 +111,7 @@ fn environment(
     environment
 }
 
-/// The directory that a client means.
+/// Resolves the directory that a client named.
 pub(super) fn directory(options: &AppOptions, given: Option<&str>) -> PathBuf {
     let given = given.unwrap_or_default();
     let home = variable(options, "HOME");
@@ -129,7 +130,7 @@ pub(super) fn variable<'a>(options: &'a AppOptions, name: &str) -> Option<&'a Os
     found.map(|(_, value)| value.as_os_str())
 }
 
-/// The size that a client means, if both of its numbers are sizes.
+/// The size, if both of its numbers are positive.
 pub(super) fn size_of(size: TerminalSize) -> Option<Size> {
     let TerminalSize { rows, cols } = size;
     (rows > 0 && cols > 0).then_some(Size { rows, cols })

@@ -1,5 +1,5 @@
-//! Callers that are not served: they are told why, with the HTTP status 403, and so is the operator of the server. Nothing
-//! that they say is looked at.
+//! Rejected callers: each gets the HTTP status 403 and the reason, and the server's operator gets a report. The request
+//! itself is not read.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,13 +11,13 @@ use http_body_util::Full;
 use super::Denied;
 use crate::gate::plain;
 
-/// Takes a line for the operator of a server.
+/// Receives a line for the operator of a server.
 pub type Report = fn(&str);
 
-/// How many are reported. A command that calls again and again would fill the operator's log.
+/// The number of rejections reported. A command that connects again and again would fill the operator's log.
 const MOST_REPORTED: usize = 10;
 
-/// Turns callers away.
+/// Rejects callers.
 #[derive(Debug)]
 pub(crate) struct TurnedAway {
     report: Report,
@@ -29,7 +29,7 @@ impl TurnedAway {
         Self { report, reported: AtomicUsize::new(0) }
     }
 
-    /// Reports a caller, and gives the answer that tells it why. The connection ends with that answer.
+    /// Reports a caller, and returns the reply with the reason. The connection ends with that reply.
     pub(crate) fn answer(&self, why: Denied) -> Response<Full<Bytes>> {
         self.tell_operator(why);
         let mut answer = plain(StatusCode::FORBIDDEN, why.text());

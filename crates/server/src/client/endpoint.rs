@@ -1,4 +1,4 @@
-//! Where a server is, and how to get there.
+//! The address of a server, and how to connect to it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,11 +19,11 @@ use crate::jsonrpc::socket_path;
 use crate::jsonrpc::websocket::Sender;
 use crate::tls;
 
-/// The largest message that is taken from a server: a command may be run without a cap on its output. After a larger one
-/// the connection is given up, because nobody could tell whose answer it was.
+/// The largest message that the client accepts: a command may be run without a cap on its output. After a larger one
+/// the client gives the connection up, because it cannot tell which request the message answers.
 const ANSWER_LIMIT: usize = 1 << 30;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A WebSocket on a network address, written `ws://HOST:PORT` or, encrypted, `wss://HOST:PORT`, perhaps with a path
@@ -33,21 +33,21 @@ pub enum Endpoint {
         encryption: Encryption,
         /// The host and the port.
         authority: String,
-        /// What to ask for there.
+        /// The path of the HTTP request.
         path: String,
     },
     /// A WebSocket on a socket at a path, written `unix://PATH`.
     Unix(PathBuf),
-    /// A program that is started for it and speaks on its standard input and output.
+    /// A program that the client starts, and that speaks the dialect on its standard input and output.
     Program(Vec<OsString>),
 }
 
 /// Whether a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// It is not: `ws`.
+    /// Plain text: `ws`.
     None,
-    /// It is, by TLS: `wss`.
+    /// TLS: `wss`.
     Tls,
 }
 
@@ -60,7 +60,7 @@ impl Encryption {
     }
 }
 
-/// Words that name no server.
+/// The text is not the address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no server's address: it is `ws://HOST:PORT`, `wss://HOST:PORT` or `unix://PATH`")]
 pub struct NoEndpoint(String);
@@ -106,7 +106,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Both directions of a connection, and who is at the end of it if we started it.
+/// Both directions of a connection, and the process at its end if the client started it.
 pub(super) struct Wires {
     pub(super) inbox: Inbox,
     pub(super) peer: Peer,
@@ -114,7 +114,7 @@ pub(super) struct Wires {
 }
 
 impl Endpoint {
-    /// Connects, or starts what is to be connected to.
+    /// Connects to the server, or starts its program.
     pub(super) async fn open(&self, options: &ClientOptions) -> Result<Wires, ClientError> {
         let token = options.token.as_ref();
         let unreachable = |error| ClientError::Unreachable { endpoint: self.to_string(), error };
@@ -127,7 +127,7 @@ impl Endpoint {
             }
             Self::WebSocket { encryption, authority, path } => {
                 let stream = TcpStream::connect(authority).await.map_err(unreachable)?;
-                // Without this a key may wait for the server's acknowledgement of the one before.
+                // Without this, Nagle's algorithm may hold a key back until the server acknowledges the one before.
                 let _ = stream.set_nodelay(true);
                 let asked = UpgradeRequest { endpoint: self, host: authority, path, token };
                 let upgraded = match encryption {
@@ -160,13 +160,13 @@ impl Endpoint {
     }
 }
 
-/// The host in `HOST:PORT`, without the brackets of an address.
+/// The host in `HOST:PORT`, without the brackets of an IPv6 address.
 fn host_of(authority: &str) -> &str {
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
-/// Both directions of streams that carry a message on each line.
+/// Both directions of streams that carry one message per line.
 pub(super) fn lines(source: Source, sink: Sink) -> Wires {
     Wires {
         inbox: Inbox::lines_up_to(ANSWER_LIMIT, source),
@@ -175,7 +175,7 @@ pub(super) fn lines(source: Source, sink: Sink) -> Wires {
     }
 }
 
-/// The pipes' ends are ours alone, so they may be made non-blocking.
+/// Starts a program on pipes. The client alone has their ends, so it may make them non-blocking.
 fn start(command: &[OsString]) -> io::Result<Wires> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut child =

@@ -1,64 +1,64 @@
-//! What can go wrong between a client and its server.
+//! The errors between a client and its server.
 
 use std::io;
 
 use windlass_protocol::envelope::Refusal;
 
-/// Why something did not come about.
+/// Why a request or a connection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody is there, or nobody that can be reached.
+    /// Connecting failed.
     #[error("cannot connect to {endpoint}: {error}")]
     Unreachable {
-        /// Where it was tried.
+        /// The address.
         endpoint: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// The server's certificate is not trusted, so nothing was said to it.
+    /// The server's certificate is not trusted, so the client sent nothing.
     #[error("the certificate of {endpoint} is not trusted: {reason}")]
     Certificate {
-        /// Where it was tried.
+        /// The address.
         endpoint: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// Somebody is there and lets nobody in without the right token.
+    /// The server rejects clients without the right token.
     #[error("{endpoint} asks for a token, and {}", if *.shown { "not for this one" } else { "none was given" })]
     Token {
-        /// Where it was tried.
+        /// The address.
         endpoint: String,
-        /// Whether one was shown.
+        /// Whether the client sent a token.
         shown: bool,
     },
-    /// Somebody is there and does not speak over WebSockets with us.
+    /// The server does not agree to a WebSocket.
     #[error("{endpoint} refuses the connection with the HTTP status {status}{}{said}", if .said.is_empty() { "" } else { ": " })]
     NoWebSocket {
-        /// Where it was tried.
+        /// The address.
         endpoint: String,
-        /// What it says instead.
+        /// The HTTP status that it sent instead.
         status: u16,
-        /// The reason that it gives, if any.
+        /// The reason that it sent, if any.
         said: String,
     },
-    /// The server said no.
+    /// The server refused the request.
     #[error("{}", .0.message)]
     Refused(Refusal),
-    /// The connection is over. What was asked for may or may not have been done.
+    /// The connection is lost. The request may or may not have been carried out.
     #[error("the connection to the server is lost")]
     Lost,
-    /// The server said something that is no answer to the question.
+    /// The server's reply does not have the shape of one to this request.
     #[error("the server's answer to `{method}` makes no sense: {reason}")]
     Nonsense {
-        /// What was asked.
+        /// The method.
         method: String,
-        /// What is wrong with the answer.
+        /// The fault in the reply.
         reason: String,
     },
     /// The server knows processes only while they run: it has no `session/*` methods.
     #[error("the server keeps no sessions that could be read or followed")]
     NoSessions,
-    /// The server does not remember the connection that was to be resumed, or never does.
+    /// The server no longer has, or never keeps, the processes of the connection to be resumed.
     #[error("the server has given up the processes of the connection that was lost")]
     NotResumed,
 }

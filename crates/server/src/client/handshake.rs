@@ -1,4 +1,4 @@
-//! The HTTP request that turns a connection into a WebSocket, from the client's side.
+//! The HTTP request that upgrades a connection to a WebSocket, from the client's side.
 
 use std::io::{self, Cursor};
 
@@ -24,10 +24,10 @@ use crate::jsonrpc::peer::Sink;
 use crate::jsonrpc::websocket::accept_key;
 use crate::jsonrpc::ws_upgrade::Stream;
 
-/// A longer text is a page, and no reason.
+/// A longer body is a page, not a reason.
 const LONGEST_REASON: usize = 1000;
 
-/// What is asked of whom.
+/// The request: the server, the path there, and the token.
 pub(super) struct UpgradeRequest<'a> {
     pub(super) endpoint: &'a Endpoint,
     pub(super) host: &'a str,
@@ -35,7 +35,7 @@ pub(super) struct UpgradeRequest<'a> {
     pub(super) token: Option<&'a Token>,
 }
 
-/// Makes a connection a WebSocket.
+/// Upgrades a connection to a WebSocket.
 pub(super) async fn upgrade<S: Stream>(
     stream: S,
     asked: UpgradeRequest<'_>,
@@ -53,7 +53,7 @@ pub(super) async fn upgrade<S: Stream>(
         hyper::upgrade::on(response).await.map_err(http)
     };
     let mut exchange = std::pin::pin!(exchange);
-    // The connection moves only while it is waited for. It ends with the upgrade, and is dropped with a refusal.
+    // The connection makes progress only while it is polled. It ends with the upgrade, and is dropped with a refusal.
     let upgraded = tokio::select! {
         upgraded = &mut exchange => upgraded,
         _ = connection.with_upgrades() => exchange.await,
@@ -61,7 +61,7 @@ pub(super) async fn upgrade<S: Stream>(
     let upgraded = upgraded?.downcast::<TokioIo<S>>();
     let parts = upgraded.map_err(|_| broken(io::ErrorKind::Unsupported.into()))?;
     let (source, sink) = parts.io.into_inner().halves();
-    // A server may say something right after its answer.
+    // A server may send a message right after its reply, so that bytes of it are buffered already.
     Ok((Box::new(Cursor::new(parts.read_buf).chain(source)), sink))
 }
 
@@ -80,7 +80,7 @@ fn request(asked: &UpgradeRequest<'_>, key: &str) -> http::Result<Request<Empty<
     request.body(Empty::new())
 }
 
-/// Looks whether the server agreed, and to this very request.
+/// Checks that the server agreed, and to this very request.
 fn refused(response: &Response<Incoming>, asked: &UpgradeRequest<'_>, key: &str) -> Result<(), ClientError> {
     let endpoint = asked.endpoint.to_string();
     let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
@@ -91,7 +91,7 @@ fn refused(response: &Response<Incoming>, asked: &UpgradeRequest<'_>, key: &str)
     }
 }
 
-/// A refusal with the first line of the text that came with it.
+/// Adds the first line of the response's body to a refusal.
 async fn with_reason(mut refused: ClientError, response: Response<Incoming>) -> ClientError {
     if let ClientError::NoWebSocket { said, .. } = &mut refused {
         let body = Limited::new(response.into_body(), LONGEST_REASON).collect().await;
@@ -102,7 +102,7 @@ async fn with_reason(mut refused: ClientError, response: Response<Incoming>) -> 
     refused
 }
 
-/// Bytes that nobody can foresee.
+/// Unpredictable bytes from the system.
 pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;

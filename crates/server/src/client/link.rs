@@ -1,4 +1,4 @@
-//! One connection: requests on their way, the reader that settles them, and where everything else goes.
+//! One connection: requests under way, the reader that completes them, and the routing of notifications.
 
 use std::collections::HashMap;
 use std::process::Child;
@@ -20,7 +20,7 @@ use crate::jsonrpc::connection::{Inbound, Inbox, LAST_ANSWERS};
 use crate::jsonrpc::peer::Peer;
 use crate::jsonrpc::websocket::close;
 
-/// A connection. Ends when it is dropped.
+/// A connection. Closed when it is dropped.
 pub(super) struct Link {
     peer: Peer,
     pending: Arc<Pending>,
@@ -31,16 +31,16 @@ pub(super) struct Link {
     _over: DropGuard,
 }
 
-/// What is told to those who wait for output when their connection is lost.
+/// Whether consumers of output learn that their connection is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterLoss {
-    /// That it is.
+    /// They do.
     Told,
-    /// Nothing: there will be another one.
+    /// They do not: the client makes a new connection.
     Kept,
 }
 
-/// Requests that wait for their answers. None after the connection is lost.
+/// Requests that wait for their replies. None once the connection is lost.
 struct Pending {
     waiting: Mutex<Option<Waiting>>,
 }
@@ -52,7 +52,7 @@ struct Waiting {
 }
 
 impl Link {
-    /// Begins to read.
+    /// Starts to read the connection.
     pub(super) fn new(wires: Wires, routes: Arc<Routes>, after_loss: AfterLoss) -> Self {
         let Wires { inbox, peer, child } = wires;
         let pending = Arc::new(Pending { waiting: Mutex::new(Some(Waiting::default())) });
@@ -66,15 +66,15 @@ impl Link {
             after_loss,
             gone: gone.clone(),
         };
-        // Ends with the link, after it has said goodbye.
+        // The task ends with the link, after the closing handshake.
         drop(tokio::spawn(reader.run(inbox, child, over.clone())));
         Self { peer, pending, current, routes, after_loss, gone, _over: over.drop_guard() }
     }
 
-    /// From now on all that waits for output depends on this connection.
+    /// Makes this the current connection: all consumers of output depend on it from now on.
     pub(super) fn take_over(&self) {
         self.current.store(true, Ordering::SeqCst);
-        // It may have been lost before that.
+        // It may have been lost before the store.
         if self.is_lost() && self.after_loss == AfterLoss::Told {
             self.routes.connection(&Fate::Lost);
         }
@@ -84,17 +84,17 @@ impl Link {
         self.pending.lock().is_none()
     }
 
-    /// Cancelled when it is lost.
+    /// A token that is cancelled when the connection is lost.
     pub(super) fn gone(&self) -> CancellationToken {
         self.gone.clone()
     }
 
-    /// Another connection takes over.
+    /// Another connection takes over from this one.
     pub(super) fn stand_back(&self) {
         self.current.store(false, Ordering::SeqCst);
     }
 
-    /// Asks and waits for the answer. Whoever stops waiting does not want it any more.
+    /// Sends a request and waits for the reply. A caller that drops the future discards the reply.
     pub(super) async fn call<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -108,14 +108,14 @@ impl Link {
             .map_err(|error| ClientError::Nonsense { method: method.to_owned(), reason: error.to_string() })
     }
 
-    /// Asks for something whose answer nobody waits for.
+    /// Sends a request and discards its reply.
     pub(super) fn ask(&self, method: &str, params: &impl Serialize) {
         if let Some((asked, _)) = self.pending.ask() {
             self.peer.request(&RequestId::Number(asked.id), method, params);
         }
     }
 
-    /// Says something that is not answered.
+    /// Sends a notification.
     pub(super) fn tell(&self, method: &str, params: &impl Serialize) {
         self.peer.notify(method, params);
     }
@@ -135,7 +135,7 @@ impl Pending {
         let RequestId::Number(id) = id else { return };
         let asked = self.lock().as_mut().and_then(|waiting| waiting.by_id.remove(id));
         if let Some(asked) = asked {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = asked.send(outcome);
         }
     }
@@ -145,7 +145,7 @@ impl Pending {
     }
 }
 
-/// A request that waits; forgotten with whoever waits for it.
+/// A request that waits for its reply; it is forgotten when the caller drops this value.
 struct PendingRequest {
     pending: Arc<Pending>,
     id: i64,
@@ -190,11 +190,11 @@ impl Reader {
             self.routes.connection(&Fate::Lost);
         }
         self.gone.cancel();
-        // timer: a server that does not take what was said last must not keep us.
+        // timer: a server that does not take the last messages must not keep this task.
         let _ = tokio::time::timeout(LAST_ANSWERS, self.peer.finish(close::NORMAL)).await;
         drop((self, inbox));
         if let Some(mut child) = child {
-            // It ends when its input does; until then somebody has to wait for it.
+            // The program ends when its input does; until then a task must wait for it, or it would stay a zombie.
             drop(tokio::task::spawn_blocking(move || child.wait()).await);
         }
     }
@@ -207,7 +207,7 @@ impl Reader {
                 let refusal = Refusal::new(METHOD_NOT_FOUND, format!("this client has no method `{method}`"));
                 self.peer.refuse(&id, &refusal);
             }
-            // Noise is the server's affair.
+            // Ignore a message that is not JSON-RPC: the fault is the server's.
             Err(_) => {}
         }
     }

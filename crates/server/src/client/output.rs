@@ -9,17 +9,17 @@ use super::Client;
 use super::error::ClientError;
 use super::queue::{ConsumerStep, Queue};
 
-/// How much is read at once by who catches up.
+/// How much is read at once while catching up.
 const STEP: usize = 1 << 20;
 
-/// A piece of what was printed.
+/// A piece of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientPiece {
     /// Bytes of one stream.
     Bytes {
-        /// Where they were printed. A terminal's output is `Stdout`.
+        /// The stream to which they were printed. A terminal's output is `Stdout`.
         stream: OutputStream,
-        /// The offset of the first of them in everything that was printed; 0 from a server that does not count.
+        /// The offset of the first of them in the session's output; 0 from a server that does not count.
         offset: u64,
         /// The bytes. A character may be split between two pieces.
         bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub enum ClientPiece {
 }
 
 impl ClientPiece {
-    /// Bytes as they are sent, if they are.
+    /// Decodes the bytes of a delta; `None` if they are not base64.
     pub(super) fn decode(stream: OutputStream, offset: u64, base64: &str) -> Option<Self> {
         Some(Self::Bytes { stream, offset, bytes: base64_simd::STANDARD.decode_to_vec(base64).ok()? })
     }
@@ -54,7 +54,7 @@ impl ClientPiece {
         }
     }
 
-    /// How much it holds.
+    /// The number of bytes that it holds.
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Bytes { bytes, .. } => bytes.len(),
@@ -62,7 +62,7 @@ impl ClientPiece {
         }
     }
 
-    /// What of it comes after this offset, if that is counted.
+    /// The part after this offset, if the server counts offsets.
     pub(super) fn after(self, offset: Option<u64>) -> Option<Self> {
         let Some(known) = offset.filter(|known| *known > self.offset()) else { return Some(self) };
         if self.end() <= known {
@@ -78,14 +78,14 @@ impl ClientPiece {
     }
 }
 
-/// The output of one process or session. Dropping it lets what comes go by.
+/// The output of one process or session. Later output is discarded once it is dropped.
 pub struct Output {
     client: Client,
     session: Option<u64>,
     queue: Arc<Queue>,
-    /// Up to where it was taken; nothing where the server does not count.
+    /// The offset up to which output was taken; `None` if the server does not count.
     position: Option<u64>,
-    /// What was read from the server while catching up.
+    /// Pieces that were read from the server while catching up.
     backlog: VecDeque<ClientPiece>,
     catching_up: bool,
 }
@@ -100,16 +100,16 @@ impl Output {
         Arc::clone(&self.queue)
     }
 
-    /// Takes note of whose output it is, and from where on.
+    /// Sets the session and the offset at which the output begins.
     pub(super) fn is_of(&mut self, session: u64, from: u64) {
         (self.session, self.position) = (Some(session), Some(from));
     }
 
-    /// The next piece; none at the end. May be dropped while it waits without losing anything.
+    /// The next piece; `None` at the end. Cancel safe: dropping the future loses nothing.
     ///
     /// # Errors
     ///
-    /// When the connection is lost before the end is known. After [`Client::reconnect`] the output goes on where it
+    /// When the connection is lost before the end is known. After [`Client::reconnect`] the output continues where it
     /// stopped.
     pub async fn next(&mut self) -> Result<Option<ClientPiece>, ClientError> {
         loop {
@@ -129,7 +129,7 @@ impl Output {
                     ConsumerStep::Lost => return Err(ClientError::Lost),
                 },
             };
-            // What was read while catching up may come once more.
+            // A piece that was read while catching up may arrive again as a notification.
             if let Some(piece) = piece.after(self.position) {
                 self.position = self.position.map(|_| piece.end());
                 return Ok(Some(piece));
@@ -137,7 +137,7 @@ impl Output {
         }
     }
 
-    /// Everything that is still to come, both streams together, up to the end.
+    /// All later output, both streams together, up to the end.
     ///
     /// # Errors
     ///
@@ -152,12 +152,13 @@ impl Output {
         Ok(all)
     }
 
-    /// Up to where it was taken: what to give [`Client::subscribe`] or [`Client::adopt`] to go on elsewhere.
+    /// The offset up to which output was taken. Another consumer continues there with [`Client::subscribe`] or
+    /// [`Client::adopt`].
     pub fn position(&self) -> Option<u64> {
         self.position
     }
 
-    /// Reads what went by from the server.
+    /// Reads the output that was skipped from the server.
     async fn catch_up(&mut self) -> Result<(), ClientError> {
         let (Some(session), Some(position)) = (self.session, self.position) else {
             self.catching_up = false;
@@ -192,7 +193,7 @@ impl Drop for Output {
     }
 }
 
-/// What was read, in order.
+/// The pieces of a reply to `session/read`, in order.
 fn pieces(read: &SessionReadResult) -> Vec<ClientPiece> {
     let bytes = read
         .chunks

@@ -1,4 +1,4 @@
-//! A process on the server: what it is started with, and the handle that controls it.
+//! A process on the server: the parameters of its start, and the handle that controls it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,30 +16,30 @@ use super::Client;
 use super::error::ClientError;
 use super::queue::{Fate, Queue, Slowness};
 
-/// How much input is sent at once: servers take messages of a limited length.
+/// The most input in one message: servers limit the length of a message.
 const WRITE_STEP: usize = 1 << 20;
 
-/// What to start.
+/// The parameters of a start.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Where it runs, on the server's machine.
+    /// The working directory, on the server's machine.
     pub directory: AbsolutePath,
-    /// Changes to the server's environment; nothing removes a variable.
+    /// Changes to the server's environment; `None` removes a variable.
     pub environment: HashMap<String, Option<String>>,
-    /// What it reads and writes.
+    /// Its input and output.
     pub io: Io,
-    /// When it is ended; never, if there is nothing.
+    /// The timeout; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// What becomes of output that comes faster than it is taken.
+    /// The handling of output that comes faster than the consumer takes it.
     pub slowness: Slowness,
 }
 
-/// What a process reads and writes.
+/// The input and output of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Io {
-    /// Pipes, and nothing to read.
+    /// Pipes, with stdin at its end.
     NoInput,
     /// Pipes.
     Pipes,
@@ -48,7 +48,7 @@ pub enum Io {
 }
 
 impl Start {
-    /// This command in this directory, with nothing to read and all the time it wants.
+    /// This command in this directory, without input or timeout.
     pub fn new(command: impl IntoIterator<Item = impl Into<String>>, directory: AbsolutePath) -> Self {
         Self {
             command: command.into_iter().map(Into::into).collect(),
@@ -84,15 +84,16 @@ impl Start {
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// What it returned; 128 plus the signal that ended it; 124 when its time was up; -1 when it is not known.
+    /// The exit code; 128 plus the number of the signal that ended it; 124 after a timeout; -1 when it is not known.
     pub code: i32,
-    /// The signal that ended it, where the server says so.
+    /// The signal that ended it, if the server reports it.
     pub signal: Option<i32>,
-    /// Whether its time was up.
+    /// Whether it was ended by its timeout.
     pub timed_out: bool,
-    /// Whether something it had started still held its output when waiting for the end of that was given up.
+    /// Whether a process that it had started still held its output open when the server gave up waiting for the end of
+    /// output.
     pub drain_timed_out: bool,
-    /// The whole account, where the server gives one.
+    /// The receipt, if the server sends one.
     pub receipt: Option<Receipt>,
 }
 
@@ -131,17 +132,18 @@ pub struct Process {
 }
 
 impl Process {
-    /// The number of its session, where the server keeps sessions.
+    /// The number of its session, if the server keeps sessions.
     pub fn session_id(&self) -> Option<u64> {
         self.session
     }
 
-    /// Its process id on the server's machine, where the server says so.
+    /// Its process id on the server's machine, if the server reports it.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// Gives it input. Done when the input is in the process's queue, so whoever waits for this is as fast as the process.
+    /// Writes to its input. Returns when the input is in the process's queue, so a caller that awaits each write is as
+    /// fast as the process.
     ///
     /// # Errors
     ///
@@ -172,7 +174,7 @@ impl Process {
         self.client.call(Method::ProcessWriteStdin, &params).await.map(|Done {}| ())
     }
 
-    /// Gives its terminal another size.
+    /// Resizes its terminal.
     ///
     /// # Errors
     ///
@@ -182,7 +184,7 @@ impl Process {
         self.client.call(Method::ProcessResizePty, &params).await.map(|Done {}| ())
     }
 
-    /// Ends it with everything it started, and waits until it has ended.
+    /// Ends it with everything it started, and waits for the end.
     ///
     /// # Errors
     ///
@@ -190,7 +192,7 @@ impl Process {
     pub async fn stop(&self) -> Result<Arc<Exit>, ClientError> {
         let params = ProcessKillParams { process_handle: self.handle.clone() };
         match self.client.call(Method::ProcessKill, &params).await.map(|Done {}| ()) {
-            // It was faster.
+            // A refusal means that the process has ended by itself.
             Ok(()) | Err(ClientError::Refused(_)) => self.wait().await,
             Err(error) => Err(error),
         }
@@ -206,7 +208,7 @@ impl Process {
         self.client.call(Method::SessionSignal, &params).await.map(|Done {}| ())
     }
 
-    /// Waits for its end. Its output may be taken before or after; see [`Slowness`] for who must take it.
+    /// Waits for its end. Its output may be taken before or after; [`Slowness`] says when a consumer must take it.
     ///
     /// # Errors
     ///
@@ -220,7 +222,7 @@ impl Process {
         }
     }
 
-    /// Waits for something to become true of it, on the server.
+    /// Waits for a condition of the session, on the server.
     ///
     /// # Errors
     ///
@@ -236,7 +238,7 @@ impl Process {
             .await
     }
 
-    /// Reads what it printed between two offsets, also after its end.
+    /// Reads its output between two offsets, also after its end.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! What came in for one consumer and was not taken yet.
+//! The queue of output that one consumer has not taken yet.
 //!
-//! There is one reader per connection and many consumers, so a consumer that is slow has a bounded queue. What happens
-//! when it is full is the consumer's choice: the reader lets the output go by, and the consumer reads it from the server
-//! when it gets there; or the reader, and with it the whole connection, waits.
+//! There is one reader per connection and many consumers, so a consumer that is slow has a bounded queue. The consumer
+//! chooses what happens when it is full: the reader skips the output, and the consumer reads it from the server when it
+//! gets there; or the reader, and with it the whole connection, waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,34 +15,34 @@ use super::process::Exit;
 /// How many bytes may wait for a consumer.
 pub(super) const QUEUE_LIMIT: usize = 4 << 20;
 
-/// What becomes of output that comes faster than it is taken.
+/// The handling of output that comes faster than its consumer takes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slowness {
-    /// It goes by, and is read from the server's journal when the consumer gets there. Nobody else waits, and the
-    /// process does not either; what the journal no longer keeps by then is reported as dropped. With a server that keeps
-    /// no sessions this is the same as [`Slowness::HoldUp`].
+    /// It is skipped, and read from the server's journal when the consumer gets there. Neither other consumers nor the
+    /// process wait; output that the journal has dropped by then is reported as dropped. With a server that keeps no
+    /// sessions this is the same as [`Slowness::HoldUp`].
     #[default]
     CatchUp,
     /// The connection waits, and so does the process once the server's own limits are reached. Nothing is ever dropped.
-    /// Everything else on the connection waits, too: for one whose output matters, or that is alone.
+    /// Everything else on the connection waits, too: for a consumer whose output matters, or that is alone.
     HoldUp,
 }
 
-/// When a consumer has had everything.
+/// When the output of a consumer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastOf {
     /// With the exit of the root process.
     Exit,
-    /// When nothing that it left running can print any more either.
+    /// When no process left running can print any more either.
     Close,
 }
 
 /// The queue of one consumer.
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// For the consumer: something changed.
+    /// Wakes the consumer after a change.
     changed: Notify,
-    /// For the reader: there is room.
+    /// Wakes the reader when there is room.
     room: Notify,
     fate: watch::Sender<Fate>,
     last: LastOf,
@@ -53,16 +53,16 @@ pub(super) struct Queue {
 struct State {
     pieces: VecDeque<ClientPiece>,
     bytes: usize,
-    /// Up to where output has come in; nothing where the server does not count it.
+    /// The offset up to which output has arrived; `None` if the server does not count it.
     received: Option<u64>,
-    /// Whether output went by.
+    /// Whether output was skipped.
     behind: bool,
     closed: bool,
-    /// Nobody will take anything any more.
+    /// The consumer was dropped.
     abandoned: bool,
 }
 
-/// What became of a process, as far as is known.
+/// The state of a process, as far as the client knows.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Fate {
     #[default]
@@ -72,18 +72,18 @@ pub(super) enum Fate {
     Lost,
 }
 
-/// What a consumer is to do.
+/// The next step of a consumer.
 pub(super) enum ConsumerStep {
     Take(ClientPiece),
-    /// Read from the server, from here on.
+    /// Read from the server, from the current offset on.
     CatchUp,
-    /// There is nothing more.
+    /// The output has ended.
     End,
     Lost,
 }
 
 impl Queue {
-    /// A queue for output from this offset on; nothing where the server does not count it.
+    /// A queue for output from this offset on; `None` if the server does not count it.
     pub(super) fn new(received: Option<u64>, last: LastOf, slowness: Slowness) -> Self {
         Self {
             state: Mutex::new(State { received, ..State::default() }),
@@ -95,12 +95,12 @@ impl Queue {
         }
     }
 
-    /// Takes note that the server does not count output.
+    /// Marks the output as not counted by the server.
     pub(super) fn is_not_counted(&self) {
         self.lock().received = None;
     }
 
-    /// Puts output in line. Waits for room where the consumer wants that.
+    /// Appends output. Waits for room if the consumer chose that.
     pub(super) async fn push(&self, mut piece: ClientPiece) {
         while let Err(refused) = self.try_push(piece) {
             piece = refused;
@@ -108,7 +108,7 @@ impl Queue {
         }
     }
 
-    /// Puts output in line if there is room, or nobody wants it, or it can be read later; else gives it back.
+    /// Appends output if there is room, or drops it if it is unwanted or can be read later; otherwise gives it back.
     fn try_push(&self, piece: ClientPiece) -> Result<(), ClientPiece> {
         let mut state = self.lock();
         if state.abandoned || state.behind {
@@ -131,7 +131,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes note of the end. One that is known already stays.
+    /// Records the exit. The first one stays.
     pub(super) fn exited(&self, exit: Exit) {
         self.fate.send_if_modified(|fate| {
             let news = !matches!(fate, Fate::Exited(_));
@@ -143,13 +143,13 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Takes note that nothing more can come.
+    /// Records that no more output can come.
     pub(super) fn closed(&self) {
         self.lock().closed = true;
         self.changed.notify_one();
     }
 
-    /// Takes note that the connection is lost, or there again.
+    /// Records that the connection is lost, or made anew.
     pub(super) fn connection(&self, now: Fate) {
         self.fate.send_if_modified(|fate| {
             let open = !matches!(fate, Fate::Exited(_));
@@ -161,7 +161,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Nobody takes anything any more: what comes goes by.
+    /// Marks the queue as abandoned: the reader discards what arrives.
     pub(super) fn abandon(&self) {
         let mut state = self.lock();
         state.abandoned = true;
@@ -170,7 +170,7 @@ impl Queue {
         self.room.notify_one();
     }
 
-    /// Whether its output was asked for by the number of a session, beside what a process tells by itself.
+    /// Whether its output was requested by the number of a session, beside the output that a process sends anyway.
     pub(super) fn is_subscription(&self) -> bool {
         self.last == LastOf::Close
     }
@@ -183,14 +183,14 @@ impl Queue {
         self.fate.subscribe()
     }
 
-    /// From where on output is missing, for a connection that begins anew and brings all of that.
+    /// The offset from which output is missing. For a new connection, which brings all of that.
     pub(super) fn begin_anew(&self) -> Option<u64> {
         let mut state = self.lock();
         state.behind = false;
         state.received
     }
 
-    /// Waits for the consumer's next turn. May be dropped without losing anything.
+    /// Waits for the consumer's next step. Cancel safe.
     pub(super) async fn turn(&self) -> ConsumerStep {
         loop {
             if let Some(turn) = self.ready() {
@@ -219,12 +219,12 @@ impl Queue {
         }
     }
 
-    /// The offset of the first byte that waits, if any does.
+    /// The offset of the first queued byte, if there is one.
     pub(super) fn front(&self) -> Option<u64> {
         self.lock().pieces.front().map(ClientPiece::offset)
     }
 
-    /// Takes note of what was read from the server. What comes in and was read already is not wanted again.
+    /// Records that output was read from the server. Notifications of output before this offset are ignored.
     pub(super) fn caught_up_to(&self, offset: u64) {
         let mut state = self.lock();
         state.received = state.received.map(|received| received.max(offset));

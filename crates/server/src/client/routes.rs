@@ -1,4 +1,4 @@
-//! Which notification is for whom. Outlives connections, so that whoever waits for output may go on with the next one.
+//! Routes notifications to consumers. Outlives connections, so that waits for output go on with the next one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use super::queue::{Fate, Queue};
 /// The number of a delta from a server that counts neither deltas nor bytes.
 const NOT_COUNTED: u64 = 0;
 
-/// Everybody who waits for output.
+/// The consumers of output.
 #[derive(Default)]
 pub(super) struct Routes {
     table: Mutex<Table>,
@@ -25,11 +25,11 @@ pub(super) struct Routes {
 #[derive(Default)]
 struct Table {
     by_handle: HashMap<String, StartedProcess>,
-    /// Those who asked for the output of a session, be it because their connection began anew.
+    /// The consumers that subscribed to a session, or that a new connection subscribed again.
     by_session: HashMap<u64, Vec<Arc<Queue>>>,
 }
 
-/// Whether anybody wants the output of a session.
+/// Whether a session has any consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputInterest {
     BySomebody,
@@ -38,35 +38,35 @@ pub(super) enum OutputInterest {
 
 struct StartedProcess {
     queue: Arc<Queue>,
-    /// Known once the server has said it.
+    /// Known once the server has replied.
     session: Option<u64>,
 }
 
 impl Routes {
-    /// Output under this handle goes here.
+    /// Routes output under this handle to the queue.
     pub(super) fn add_handle(&self, handle: &str, queue: &Arc<Queue>) {
         let started = StartedProcess { queue: Arc::clone(queue), session: None };
         self.lock().by_handle.insert(handle.to_owned(), started);
     }
 
-    /// Nothing comes under this handle.
+    /// Removes a handle.
     pub(super) fn remove_handle(&self, handle: &str) {
         self.lock().by_handle.remove(handle);
     }
 
-    /// The session of a handle. One that has ended meanwhile needs none.
+    /// Sets the session of a handle. Does nothing if the process has ended meanwhile.
     pub(super) fn name_session(&self, handle: &str, session: u64) {
         if let Some(started) = self.lock().by_handle.get_mut(handle) {
             started.session = Some(session);
         }
     }
 
-    /// Output of this session goes here, too.
+    /// Also routes output of this session to the queue.
     pub(super) fn add_session(&self, session: u64, queue: &Arc<Queue>) {
         self.lock().add_session(session, queue);
     }
 
-    /// Output of this session does not go there any more. Says whether it goes to anybody.
+    /// Removes a queue from a session, and returns whether any are left.
     pub(super) fn remove_session(&self, session: u64, queue: &Arc<Queue>) -> OutputInterest {
         let mut table = self.lock();
         let Some(queues) = table.by_session.get_mut(&session) else { return OutputInterest::ByNobody };
@@ -78,13 +78,13 @@ impl Routes {
         OutputInterest::ByNobody
     }
 
-    /// From where on the output of a session is missing to somebody.
+    /// The smallest offset from which any consumer of a session misses output.
     pub(super) fn missing(&self, session: u64) -> Option<u64> {
         self.of_session(session).iter().filter_map(|queue| queue.begin_anew()).min()
     }
 
-    /// The sessions whose output has to be asked for on a connection that begins anew. What was told under a handle comes
-    /// under the session's number from now on.
+    /// The sessions whose output must be requested on a new connection. Output that came under a handle comes under the
+    /// session's number from now on.
     pub(super) fn begin_anew(&self) -> Vec<u64> {
         let mut table = self.lock();
         let started: Vec<_> = table.by_handle.values().filter_map(StartedProcess::named).collect();
@@ -94,26 +94,26 @@ impl Routes {
         table.by_session.keys().copied().collect()
     }
 
-    /// Tells everybody how it stands with the connection.
+    /// Informs all consumers of the state of the connection.
     pub(super) fn connection(&self, now: &Fate) {
         for queue in self.everybody() {
             queue.connection(now.clone());
         }
     }
 
-    /// The handles of all that runs.
+    /// The handles of all running processes.
     pub(super) fn handles(&self) -> Vec<String> {
         self.lock().by_handle.keys().cloned().collect()
     }
 
-    /// A session is not there any more.
+    /// Removes a session that the server has forgotten, as lost.
     pub(super) fn forget(&self, session: u64) {
         for queue in self.lock().by_session.remove(&session).unwrap_or_default() {
             queue.connection(Fate::Lost);
         }
     }
 
-    /// Takes a notification to whom it concerns. One that makes no sense concerns nobody.
+    /// Delivers a notification to its consumers. Malformed ones are ignored.
     pub(super) async fn take(&self, method: &str, params: Value) {
         match method {
             notification::PROCESS_OUTPUT_DELTA => {

@@ -1,4 +1,4 @@
-//! The client beside a server that is played by the test, so that everything comes exactly when it should.
+//! The client with a server that the test plays, so that every message comes exactly when it should.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ struct Played {
 }
 
 impl Played {
-    /// A client that was introduced, and its server.
+    /// A client after the handshake, and its server.
     async fn with_client() -> (Client, Self) {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (source, sink) = tokio::io::split(theirs);
@@ -53,7 +53,7 @@ impl Played {
         self.say(json!({ "id": request["id"], "result": result })).await;
     }
 
-    /// Output of a process, as Windlass tells it.
+    /// Sends output of a process, as Windlass does.
     async fn prints(&mut self, handle: &Value, (seq, offset): (u64, u64), bytes: &[u8]) {
         let delta = STANDARD.encode(bytes);
         let params = json!({ "processHandle": handle, "stream": "stdout", "deltaBase64": delta, "capReached": false,
@@ -67,7 +67,7 @@ impl Played {
         self.say(json!({ "method": "process/exited", "params": params })).await;
     }
 
-    /// Lets the client start something, and says under which handle.
+    /// Lets the client start a process, and returns its handle.
     async fn starts(&mut self, client: &Client, result: Value) -> (Process, Output, Value) {
         let starting = client.start(start());
         let answering = async {
@@ -140,7 +140,7 @@ async fn who_does_not_take_its_output_holds_up_nobody_and_reads_it_later() {
     played.exits(&fast_handle, 5).await;
     assert_eq!(fast.wait().await.expect("nobody holds it up").code, 5);
     let serving = async {
-        // It asks from where the queue ended, and by then there is more.
+        // The client asks from where the queue ended, and by then there is more.
         let mut at = 4 * step;
         while at < 12 * step {
             let request = played.asked("session/read").await;
@@ -152,7 +152,7 @@ async fn who_does_not_take_its_output_holds_up_nobody_and_reads_it_later() {
             let result = json!({ "sessionId": 1, "end": 12 * step, "closed": false, "chunks": [chunk], "next": to,
                 "truncated": true });
             played.answer(&request, result).await;
-            // What is read and what is told overlap.
+            // Output that the client reads and notifications overlap.
             played.prints(&slow, (9, (11 * step) as u64), &all[11 * step..]).await;
             at = to;
             if at >= 11 * step {
@@ -189,7 +189,7 @@ async fn who_wants_all_of_it_holds_up_the_connection() {
     tokio::select! {
         biased;
         _ = &mut telling => panic!("more was taken than fits"),
-        // Its end stands behind the output in the same order, so it is not known as long as the output is not taken.
+        // The end stands behind the output in the same order, so the client learns it only when the output is taken.
         () = yields() => {}
     }
     let (rest, _played) = tokio::join!(output.rest(), telling);
@@ -197,7 +197,7 @@ async fn who_wants_all_of_it_holds_up_the_connection() {
     assert_eq!(process.wait().await.expect("it has ended").code, 0);
 }
 
-/// Lets everybody else run until nobody has anything left to do.
+/// Lets all other tasks run until they have nothing left to do.
 async fn yields() {
     for _ in 0..10_000 {
         tokio::task::yield_now().await;

@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// A table whose pending connections are as many as there may be, all waiting for their clients.
+/// A table with as many pending connections as allowed, all waiting for their clients.
 fn full() -> (Arc<Table>, Vec<Arc<Slot>>) {
     let table = Arc::new(Table::default());
     let slots: Vec<_> = (0..PENDING_LIMIT).map(|_| table.slot(PeerKey::Unknown)).collect();
     (table, slots)
 }
 
-/// Makes the connection older than any grace.
+/// Makes the connection older than [`GRACE`].
 fn age(slot: &Slot) {
     let since = Instant::now().checked_sub(GRACE).expect("the clock has run for longer");
     slot.table.change(slot.id, |_| Phase::Waiting { since });

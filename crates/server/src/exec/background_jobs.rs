@@ -1,4 +1,5 @@
-//! Work for the disk: one thing after the other, in the order it was asked for, beside everything else.
+//! The queue of a connection's file operations: one after the other in the order of the requests, beside all other
+//! work.
 
 use std::time::Duration;
 
@@ -7,10 +8,10 @@ use tokio::task::JoinHandle;
 
 use crate::jsonrpc::Peer;
 
-/// File operations that may wait; further ones keep the connection from being read.
+/// The number of file operations that may wait; with more, the server stops reading the connection.
 const QUEUE: usize = 16;
 
-/// How long others wait for file operations. One on a file system that is far away may never come to an end.
+/// How long other requests wait for file operations. One on a remote file system may never return.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 type BackgroundJob = Box<dyn FnOnce() + Send>;
@@ -18,22 +19,22 @@ type BackgroundJob = Box<dyn FnOnce() + Send>;
 /// The file operations of one connection.
 pub(super) struct Errands {
     sender: mpsc::Sender<BackgroundJob>,
-    /// How many are under way or wait.
+    /// The number of operations that run or wait.
     pending: watch::Sender<usize>,
     runner: JoinHandle<()>,
 }
 
 impl Errands {
-    /// Answers go to this peer, and no faster than it takes them.
+    /// A queue whose replies go to this peer, no faster than it takes them.
     pub(super) fn for_peer(peer: Peer) -> Self {
         let (sender, mut errands) = mpsc::channel::<BackgroundJob>(QUEUE);
         let pending = watch::Sender::new(0);
         let done = pending.clone();
         let runner = tokio::spawn(async move {
             while let Some(errand) = errands.recv().await {
-                // Whether it is heard or not, what was asked for is done.
+                // The operation is carried out even if the peer has gone and cannot get the reply.
                 let _ = peer.room().await;
-                // One that panicked has been reported by the panic itself.
+                // The panic hook has reported a panic.
                 let _ = tokio::task::spawn_blocking(errand).await;
                 done.send_modify(|pending| *pending -= 1);
             }
@@ -41,22 +42,23 @@ impl Errands {
         Self { sender, pending, runner }
     }
 
-    /// Has it done after everything that was asked for before.
+    /// Appends an operation. Waits for room in the queue.
     pub(super) async fn run(&self, errand: impl FnOnce() + Send + 'static) {
         self.pending.send_modify(|pending| *pending += 1);
-        // The runner ends only with this.
+        // The runner ends only with this value.
         let _ = self.sender.send(Box::new(errand)).await;
     }
 
-    /// Waits until everything that was asked for is done, or takes too long.
+    /// Waits until all operations are done, or take too long.
     pub(super) async fn idle(&self) {
         let mut pending = self.pending.subscribe();
-        // timer: nothing tells whether a file operation that is under way will come to an end. The sender is here.
+        // timer: a file operation may never return. The sender is here, so the wait itself cannot fail.
         let _ = tokio::time::timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
     }
 }
 
-/// What is under way is done, but what waits is not: nobody would hear of it.
+/// Aborts the runner: the operation under way completes, but queued ones are dropped, because their replies could not
+/// be delivered.
 impl Drop for Errands {
     fn drop(&mut self) {
         self.runner.abort();

@@ -1,5 +1,5 @@
-//! One connection: the handshake, and which method does what. Only what must keep its order is done here; whatever can
-//! wait is handed to somebody who waits beside.
+//! One connection: the handshake, and the dispatch of methods. Only work that must keep its order is done here; work
+//! that can wait goes to tasks of its own.
 
 use std::sync::Arc;
 
@@ -30,38 +30,38 @@ use super::{AfterLoss, Shared, environment, read, start};
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
 use crate::jsonrpc::{MessageHandler, Next, Peer};
 
-/// The most reads of one connection that wait at a time; further ones keep the connection from being read.
+/// The limit on reads of one connection that wait at a time; with more, the server stops reading the connection.
 const READS: usize = 4096;
 
-/// The longest name of a write: thousands are remembered.
+/// The longest id of a write: thousands are remembered.
 const LONGEST_WRITE_ID: usize = 1024;
 
-/// What stands for the request that an error is about when that could not be made out.
+/// The id in an error about a message whose own id could not be read.
 const NOBODY: RequestId = RequestId::Number(-1);
 
-/// A connection and how far its client has got.
+/// A connection and the state of its handshake.
 pub(crate) struct Connection {
     server: Arc<Shared>,
     peer: Peer,
     after_loss: AfterLoss,
     stage: ExecConnectionState,
     reads: JoinSet<()>,
-    /// Large answers are made one at a time.
+    /// One permit: large replies are made one at a time.
     turn: Arc<Semaphore>,
     errands: Errands,
     handles: Handles,
 }
 
 enum ExecConnectionState {
-    /// Nothing was said yet.
+    /// Before `initialize`.
     New,
     /// `initialize` was answered.
     Attached(Arc<ExecSession>),
-    /// The client said that it has heard the answer.
+    /// The client sent `initialized`.
     Ready(Arc<ExecSession>),
 }
 
-/// What methods are about: part of what a client is told that calls them too early.
+/// A group of methods, named in the error for calling one of them too early.
 #[derive(Clone, Copy)]
 enum Family {
     Exec,
@@ -98,7 +98,7 @@ impl MessageHandler for Connection {
                 Next::GoOn
             }
             Ok(Message::Notification { method, .. }) => self.notification(&method),
-            // Nothing was asked, so there is nothing to answer.
+            // The server sends no requests, so a response is a protocol error.
             Ok(Message::Answer { .. }) => Next::HangUp,
             Err(no_message) => {
                 let reason = format!("failed to parse JSON-RPC message: {}", no_message.reason);
@@ -127,7 +127,7 @@ impl MessageHandler for Connection {
     }
 }
 
-/// Whether whoever sent this expects an answer, under whatever id.
+/// Whether the message has an id, so that its sender expects a reply.
 fn has_an_id(message: &[u8]) -> bool {
     serde_json::from_slice::<Value>(message).is_ok_and(|message| message.get("id").is_some())
 }
@@ -154,12 +154,12 @@ impl Connection {
                 Next::GoOn
             }
             ("initialized", ExecConnectionState::Ready(_)) => Next::GoOn,
-            // Who says what nobody understands may mean something important by it.
+            // A notification that is unknown or out of place may matter to the client, so it must not be ignored.
             _ => Next::HangUp,
         }
     }
 
-    /// Carries out a request, answers it or hands it to who will; an error is the answer to be given.
+    /// Carries out a request, and answers it or passes the reply on to a task; the caller answers an error.
     async fn request(&mut self, method: &str, params: Value, reply: &Reply) -> Result<(), Refusal> {
         match method {
             "initialize" => self.initialize(parse(params)?, reply),
@@ -226,7 +226,7 @@ impl Connection {
 
     async fn start(&mut self, params: ExecParams, reply: &Reply) -> Result<(), Refusal> {
         let session = Arc::clone(self.ready(Family::Exec)?);
-        // A client may count on the files it asked for before.
+        // A process may depend on file operations that the client requested before.
         self.errands.idle().await;
         let process = start::start(&self.server, &session, params)?;
         let (process_id, sandbox_type) = (process.id().to_owned(), process.sandbox_type());
@@ -289,13 +289,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Says at once whether there is anything to end. Ending it takes as long as it takes, and overtakes its input.
+    /// Replies at once whether the process is running. Ending it takes as long as it takes, and overtakes its input.
     fn terminate(&mut self, params: &TerminateParams, reply: &Reply) -> Result<(), Refusal> {
         let session = self.ready(Family::Exec)?;
         let process = session.process(&params.process_id);
         let is_running = |process: &Arc<Process>| process.session().receipt().is_none();
         answer(reply, TerminateResponse { running: process.as_ref().is_some_and(is_running) })?;
-        // What an exited process left running is ended, too: it may keep the output open, and the name taken.
+        // Ends the processes that an exited process left running, too: they may keep the output open, and the name
+        // taken.
         if let Some(process) = process.filter(|process| !process.session().progress().closed) {
             session.spawn(async move { drop(process.session().stop().await) });
         }

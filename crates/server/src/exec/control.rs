@@ -1,8 +1,8 @@
-//! What a client does to a process: input, signals, the terminal's size. All of it in the order it was asked for, except
+//! Controls one process for its client: input, signals and the terminal's size, in the order of the requests, except
 //! that nothing waits for input that the process does not read.
 //!
-//! A write is answered when the process's queue has taken it. Until then its bytes wait here or on disk, up to a limit, and so
-//! does nothing but this process's later input.
+//! A write is answered when the process's queue has taken it. Until then its bytes wait here or on disk, up to a limit,
+//! and only later input of this process waits behind them.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -20,22 +20,22 @@ use super::sessions::ExecSession;
 use super::waiting::{Allowance, Full, WriteOrder, WritePosition, WriteReservation};
 use crate::spill::Stock;
 
-/// What a request that waits takes beside its bytes.
+/// The memory that a waiting request takes beside its bytes.
 const OVERHEAD: usize = 256;
 
-/// How many writes are remembered by name.
+/// How many ids of writes are remembered.
 const REMEMBERED: usize = 4096;
 
-/// Whether there is any input at all.
+/// Whether the process has an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     /// It can be written until it is closed.
     Open,
-    /// The process was started without.
+    /// The process was started without input.
     None,
 }
 
-/// The way to a process.
+/// The sender of requests to the task that controls a process.
 pub(super) struct Controls {
     sender: mpsc::UnboundedSender<Control>,
     waiting: Allowance,
@@ -67,20 +67,20 @@ impl What {
     }
 }
 
-/// Something that goes into the input, or waits for what does.
+/// A request in the input queue: a write, or the end.
 struct Feed {
     what: What,
     reply: Reply,
-    /// Given back with this value, however it comes to an end.
+    /// The room that it takes, given back on drop.
     _held: WriteReservation,
 }
 
 enum What {
-    /// Bytes, how many of them were passed on, and the name of the write.
+    /// Bytes, how many of them were passed on, and the id of the write.
     Bytes { stock: Stock, done: usize, name: String },
-    /// The same write again, while the first is still waiting.
+    /// The same write again, while the first one still waits.
     Again { name: String },
-    /// The end.
+    /// The end of the input.
     End,
 }
 
@@ -95,7 +95,7 @@ impl Controls {
         Self { sender, waiting, writes, input, order: WriteOrder::default() }
     }
 
-    /// Writes, or says at once why not.
+    /// Queues a write, or replies at once why not.
     pub(super) fn write(&self, name: String, bytes: Vec<u8>, reply: Reply) {
         match self.writes.state(&name) {
             Some(WriteState::Taken) => return reply.give(Ok(response(WriteStatus::Accepted))),
@@ -113,7 +113,7 @@ impl Controls {
         self.send_if(room, |stock| What::Bytes { stock, done: 0, name }, reply);
     }
 
-    /// Ends the input after what was written before.
+    /// Ends the input after earlier writes.
     pub(super) fn close_input(&self, reply: Reply) {
         match self.input {
             Input::Open => self.feed(What::End, reply),
@@ -129,14 +129,14 @@ impl Controls {
         self.send(Control::Resize { size, reply });
     }
 
-    /// Takes in something without bytes, if there is room for it to wait.
+    /// Queues a request without bytes, if there is room for it.
     fn feed(&self, what: What, reply: Reply) {
         let room =
             self.order.admit(what.place(), || self.waiting.hold(Vec::new(), OVERHEAD + what.name().len()));
         self.send_if(room, |_| what, reply);
     }
 
-    /// Sends what there is room for, or says that there is none.
+    /// Sends the request if there is room, or replies that there is none.
     fn send_if(
         &self,
         room: Result<(Stock, WriteReservation), Full>,
@@ -153,21 +153,21 @@ impl Controls {
         }
     }
 
-    /// The desk is there as long as the exec session; after that nobody waits for an answer.
+    /// The controlling task lives as long as the exec session; after that no client waits for a reply.
     fn send(&self, control: Control) {
         let _ = self.sender.send(control);
     }
 }
 
-/// Carries out what is asked of one process.
+/// The task that carries out the requests for one process.
 struct ProcessController {
     session: Session,
     progress: watch::Receiver<Progress>,
     requests: mpsc::UnboundedReceiver<Control>,
-    /// What goes into the input, in order.
+    /// The input queue, in order.
     feeds: VecDeque<Feed>,
     known: Arc<Writes>,
-    /// The end of the input, under way: later input waits for it.
+    /// The end of the input, under way: later requests wait for it.
     ending: Option<FeedEnd>,
 }
 
@@ -193,7 +193,7 @@ impl ProcessController {
     async fn take(&mut self, control: Control) {
         match control {
             Control::Feed(feed) => self.feeds.push_back(feed),
-            // A process that is gone cannot be signalled, which is no error in this dialect.
+            // Signalling a process that has exited is not an error in this dialect.
             Control::Signal { signal, reply } => {
                 let _ = self.session.signal(signal).await;
                 reply.give(Ok(Done {}));
@@ -266,12 +266,13 @@ impl Feed {
     }
 }
 
-/// What became of the bytes once all of them are passed on or none will be; nothing, while some have to wait.
+/// Writes on. The status once all bytes are passed on or none will be; `None` while some have to wait.
 async fn write(session: &Session, stock: &Stock, done: &mut usize) -> io::Result<Option<WriteStatus>> {
     let queued = || usize::try_from(session.progress().input.queued()).unwrap_or(usize::MAX);
     loop {
         if let Stock::OnDisk(_) = stock {
-            // It is read when much of it can be passed on, and not at all when nobody wants it any more.
+            // Read the bytes from disk only when many of them can be passed on, and not at all when the input is
+            // closed.
             if session.write([]).await.is_err() {
                 return Ok(Some(WriteStatus::StdinClosed));
             }
@@ -279,7 +280,7 @@ async fn write(session: &Session, stock: &Stock, done: &mut usize) -> io::Result
                 return Ok(None);
             }
         }
-        // More is never taken at once.
+        // The session never takes more at once.
         let next = stock.piece(*done, QUEUE_LIMIT - queued().min(QUEUE_LIMIT - 1)).await?;
         match session.write(&*next).await {
             Err(_) => return Ok(Some(WriteStatus::StdinClosed)),
@@ -306,7 +307,7 @@ fn response(status: WriteStatus) -> WriteResponse {
     WriteResponse { status }
 }
 
-/// Waits for the end of the input to be done with; for ever, while none is under way.
+/// Waits until the input has ended; for ever while no end is under way.
 async fn ended(ending: &mut Option<FeedEnd>) -> Result<(), InputError> {
     match ending {
         Some(ending) => ending.await,
@@ -314,7 +315,7 @@ async fn ended(ending: &mut Option<FeedEnd>) -> Result<(), InputError> {
     }
 }
 
-/// The writes that were asked for, by the names their client gave them.
+/// The recent writes, by the ids that the client gave them.
 #[derive(Default)]
 struct Writes {
     known: Mutex<Known>,
@@ -356,7 +357,7 @@ impl Writes {
         }
     }
 
-    /// A write that came to nothing may be tried again. Its place in the order stays, which is harmless.
+    /// Forgets a failed write, which may then be tried again. Its place in the order stays, which is harmless.
     fn forget(&self, name: &str) {
         self.lock().states.remove(name);
     }

@@ -1,4 +1,4 @@
-//! The environment: what the server says about the place it runs in, and which variables a process finds.
+//! The environment: its description for clients, and the variables of a process.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,13 +12,13 @@ use windlass_tools::{BadVariablePattern, VariablePatterns, looks_secret};
 
 use super::ExecEnvironment;
 
-/// What inheriting the core of the server's variables brings.
+/// The variables of the inheritance mode `core`.
 const CORE: [&str; 12] = [
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP", "TMPDIR", "USER",
     "USERNAME",
 ];
 
-/// What clients are told about the place.
+/// The description of the environment for clients.
 pub(super) fn info(place: &ExecEnvironment) -> EnvironmentInfo {
     EnvironmentInfo {
         shell: shell(&place.shell),

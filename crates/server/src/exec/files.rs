@@ -1,5 +1,5 @@
-//! Files and folders: what each method does, and where: what a client wants to be kept from things is done in a sandbox. May
-//! block, so it runs beside the messages.
+//! The methods for files and directories, which run here or, if the client asks for confinement, in a sandbox. They may
+//! block, so they run beside the messages.
 
 pub(super) mod confined;
 mod copy;
@@ -26,10 +26,10 @@ pub(super) use self::handles::Handles;
 use self::operation::{Operation, Response};
 use super::{Shared, permissions};
 
-/// The largest file that is given in one piece. Clients take no larger messages; `fs/open` gives any file in blocks.
+/// The largest file that is returned in one piece. Clients take no larger messages; `fs/open` reads any file in blocks.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
-/// Does what was asked for, kept from what the client wants it to be kept from.
+/// Carries out an operation under the permissions that the client chose.
 pub(super) fn perform(server: &Shared, mut operation: Operation) -> Result<Response, Refusal> {
     match permissions::for_files(server, operation.take_sandbox())? {
         None => operation.perform(),
@@ -99,7 +99,7 @@ fn read_directory(params: &FsReadDirectoryParams) -> Result<FsReadDirectoryRespo
     let listing = std::fs::read_dir(params.path.path()).map_err(|error| refusal(&error))?;
     let entry = |entry: io::Result<std::fs::DirEntry>| {
         let entry = entry?;
-        // A link that leads nowhere is neither a file nor a folder.
+        // A dangling link is neither a file nor a directory.
         let found = std::fs::metadata(entry.path()).ok();
         Ok(FsReadDirectoryEntry {
             file_name: entry.file_name().to_string_lossy().into_owned(),
@@ -132,7 +132,7 @@ fn done(outcome: io::Result<()>) -> Result<Done, Refusal> {
     outcome.map(|()| Done {}).map_err(|error| refusal(&error))
 }
 
-/// What the system said, under the number that clients know it by.
+/// The system's error, under the dialect's error code.
 fn refusal(error: &io::Error) -> Refusal {
     let code = match error.kind() {
         io::ErrorKind::NotFound => NOT_FOUND,

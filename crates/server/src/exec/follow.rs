@@ -1,8 +1,8 @@
-//! Tells the attached client what happens to a process, at the client's pace, and forgets the process a while after its
+//! Sends the attached client the events of a process, at the client's pace, and forgets the process a while after its
 //! end.
 //!
-//! The place up to which was told belongs to the process, not to the connection: a client that comes back is told on
-//! from where its last connection broke off, and asks for what got lost on the way with `process/read`.
+//! The position up to which events were sent belongs to the process, not to the connection: a client that comes back
+//! gets the events after it, and asks with `process/read` for those that were lost on the way.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use super::sequence::{EventRange, Output, ProcessEvent};
 use super::sessions::{Attachment, ExecSession};
 use crate::jsonrpc::Peer;
 
-/// How much is told before others have their turn.
+/// The most output of one turn, after which other processes have theirs.
 const TURN: u64 = 256 * 1024;
 
-/// How much is told before the process is let print on: a small part of how far it may be ahead.
+/// The amount of output between two confirmations to the process: a small part of how far it may print ahead.
 const CONFIRMED: u64 = 4 * 1024 * 1024;
 
-/// How long a process whose end was told can still be asked about.
+/// How long a process stays known after its end was sent.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// Follows a process to its end and forgets it.
+/// Sends the events of a process until its end, and forgets it.
 pub(super) async fn follow(process: Arc<Process>, exec: Arc<ExecSession>) {
     let mut attachment = exec.attachment();
     let told = Teller {
@@ -42,9 +42,9 @@ pub(super) async fn follow(process: Arc<Process>, exec: Arc<ExecSession>) {
         return;
     }
     loop {
-        // timer: whether the client will ask again about a process that ended, nobody can tell.
+        // timer: the server cannot know whether the client will ask again about a process that ended.
         tokio::time::sleep(KEPT).await;
-        // A client that is awaited may have missed the end and must be able to ask.
+        // A client that is away may have missed the end and must be able to ask.
         if matches!(*attachment.borrow_and_update(), Attachment::Attached(_)) {
             return exec.forget(&process);
         }
@@ -59,16 +59,16 @@ struct Over;
 
 struct Teller<'a> {
     process: &'a Arc<Process>,
-    /// Whether anything happened since the last turn.
+    /// Wakes the follower after a change.
     story: watch::Receiver<()>,
-    /// The number of the last event that was told.
+    /// The number of the last event that was sent.
     told: u64,
-    /// Up to where the process was let off.
+    /// The offset up to which output was confirmed to the process.
     confirmed: Offset,
 }
 
 impl Teller<'_> {
-    /// Returns when the end of all output was told.
+    /// Returns when the end of all output was sent.
     async fn tell(mut self, attachment: &mut watch::Receiver<Attachment>) -> Result<(), Over> {
         loop {
             let peer = attached(attachment).await?;
@@ -77,7 +77,7 @@ impl Teller<'_> {
                 _ = attachment.changed() => continue,
             };
             if room.is_err() {
-                // The connection is gone; whoever serves it says so soon.
+                // The connection is gone; the task that serves it detaches soon.
                 attachment.changed().await.map_err(|_| Over)?;
                 continue;
             }
@@ -113,15 +113,15 @@ impl Teller<'_> {
 }
 
 enum FollowStep {
-    /// Everything was told that there was.
+    /// All events so far were sent.
     Done,
     /// There is more.
     More,
-    /// The last event was told.
+    /// The last event was sent.
     Ended,
 }
 
-/// Waits for somebody to be attached.
+/// Waits until a client is attached.
 async fn attached(attachment: &mut watch::Receiver<Attachment>) -> Result<Peer, Over> {
     let settled = |attachment: &Attachment| matches!(attachment, Attachment::Attached(_) | Attachment::Over);
     match attachment.wait_for(settled).await.as_deref() {
@@ -151,7 +151,7 @@ fn push(peer: &Peer, process: &Process, event: &ProcessEvent) {
     }
 }
 
-/// The notification of some output, written straight into its JSON: this is most of what a server says.
+/// The notification of some output, written straight into JSON: this is most of what a server sends.
 fn output_message(id: &str, output: &Output) -> Vec<u8> {
     let mut message = Vec::with_capacity(128 + id.len() + output.bytes.len() / 3 * 4 + 4);
     message.extend_from_slice(br#"{"method":"process/output","params":{"processId":"#);
@@ -163,7 +163,7 @@ fn output_message(id: &str, output: &Output) -> Vec<u8> {
     message.extend_from_slice(br#"","chunk":""#);
     let start = message.len();
     message.resize(start + output.bytes.len().div_ceil(3) * 4, 0);
-    // The room was made to measure.
+    // The buffer has exactly the length of the encoded bytes.
     let written = STANDARD.encode_slice(&output.bytes, &mut message[start..]).unwrap_or_default();
     message.truncate(start + written);
     message.push(b'"');
@@ -175,7 +175,7 @@ fn output_message(id: &str, output: &Output) -> Vec<u8> {
     message
 }
 
-/// Texts and numbers can always be written to memory.
+/// Appends JSON. Strings and numbers can always be serialised to memory.
 fn append(message: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let _ = serde_json::to_writer(message, value);
 }

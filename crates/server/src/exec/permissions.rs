@@ -1,5 +1,5 @@
-//! What a client lets a process touch, in the words of this dialect, and what becomes of it here. What has no equal is
-//! refused: a process that is kept from less than its client believes is worse than none.
+//! Translates the permissions in this dialect into a plan. Permissions without an equivalent are rejected: a process
+//! with more access than its client believes is worse than none.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use windlass_protocol::exec::{
 
 use super::{ExecEnvironment, Shared};
 
-/// What a process is kept from; `None`: from nothing.
+/// The plan of a process; `None` if it is not confined.
 pub(super) fn plan(server: &Shared, params: &ExecParams) -> Result<Option<Arc<Plan>>, Refusal> {
     let refused = |why: String| Refusal::new(INVALID_REQUEST, format!("sandbox: {why}"));
     let network = managed_network(params).map_err(refused)?;
@@ -31,7 +31,7 @@ pub(super) fn plan(server: &Shared, params: &ExecParams) -> Result<Option<Arc<Pl
     plan.map_err(|error| refused(error.to_string()))
 }
 
-/// What a file operation is kept from; `None`: from nothing.
+/// The plan of a file operation; `None` if it is not confined.
 pub(super) fn for_files(
     server: &Shared,
     context: Option<SandboxContext>,
@@ -65,7 +65,7 @@ fn surroundings(directory: &Path, place: &ExecEnvironment) -> PolicyContext {
     }
 }
 
-/// The network as it is controlled beside the permissions; `None`: it is not.
+/// The managed network, if the client asked for one beside the permissions.
 fn managed_network(params: &ExecParams) -> Result<Option<Network>, String> {
     if params.network_proxy.is_some() {
         return Err("no proxy is started for a process here: send no networkProxy".to_owned());
@@ -107,13 +107,13 @@ fn confined(context: &SandboxContext, directory: &Path, place: &ExecEnvironment)
         Some(PermissionAccess::Deny) | None => return Err(PARTLY_READABLE.to_owned()),
     }
     let mut sorted: Vec<&PermissionEntry> = entries.iter().filter(|entry| !is_root(entry)).collect();
-    // Of two for one place the later one counts.
+    // Of two entries for one path the later one applies.
     sorted.sort_by_key(|entry| entry.access);
     let roots = Roots { context, directory, place };
     sorted.into_iter().try_fold(Confined::new(Base::ReadOnly), |confined, entry| roots.add(confined, entry))
 }
 
-/// Where special places are.
+/// Resolves special paths.
 struct Roots<'a> {
     context: &'a SandboxContext,
     directory: &'a Path,
@@ -139,7 +139,7 @@ impl Roots<'_> {
         Ok(places.fold(confined, |confined, path| confined.with(Pattern::plain(&path), access)))
     }
 
-    /// A pattern, below each project if it is about them.
+    /// The glob patterns that a pattern stands for: one below each project root if it is relative to them.
     fn patterns(&self, pattern: &str) -> Result<Vec<String>, String> {
         let plain = |root: &Path| match root.to_str() {
             Some(root) if !root.contains(['*', '?', '[', '{', '}', '\\']) => Ok(root.to_owned()),
@@ -156,7 +156,7 @@ impl Roots<'_> {
             PermissionPath::Special { value } => value,
         };
         match special {
-            // Everything can be read anyway.
+            // All paths are readable anyway.
             SpecialPath::Root | SpecialPath::Minimal => Ok(Vec::new()),
             SpecialPath::Tmpdir => Ok(vec![self.place.temporary.clone()]),
             SpecialPath::SlashTmp => Ok(vec![PathBuf::from("/tmp")]),
@@ -180,5 +180,5 @@ impl Roots<'_> {
     }
 }
 
-/// What a pattern begins with that is about the folders of the project.
+/// The prefix of patterns below the project roots.
 const PROJECT_ROOTS: &str = "codex-project-roots://";

@@ -19,13 +19,14 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// A process that was just started. Its controls work from now on; it is followed once [`Process::begin`] was called.
+    /// A process that was just started. Its controls work from now on; its events are sent once [`Process::begin`] was
+    /// called.
     pub(super) fn new(id: String, session: Session, input: Input, exec: &ExecSession) -> Arc<Self> {
         let controls = Controls::start(session.clone(), input, exec);
         Arc::new(Self { id, session, sequence: Mutex::default(), controls })
     }
 
-    /// Tells whoever is attached to the exec session what happens to the process, until nothing more can.
+    /// Sends the process's events to the attached client, until no more can come.
     pub(super) fn begin(self: &Arc<Self>, exec: &Arc<ExecSession>) {
         exec.spawn(follow::follow(Arc::clone(self), Arc::clone(exec)));
     }
@@ -38,7 +39,7 @@ impl Process {
         &self.session
     }
 
-    /// What keeps it from what it may not touch.
+    /// The kind of sandbox, as the dialect names it.
     pub(super) fn sandbox_type(&self) -> SandboxType {
         match self.session.facts().sandbox {
             Some(_) => SandboxType::LinuxSeccomp,
@@ -46,12 +47,12 @@ impl Process {
         }
     }
 
-    /// Whether that has kept it from something.
+    /// Whether its sandbox has denied anything.
     pub(super) fn was_denied(&self) -> bool {
         self.session.facts().sandbox.is_some() && !self.session.denials().is_empty()
     }
 
-    /// Whether anything of it may still be running: itself, or what it left.
+    /// Whether a process of it may still be running: itself, or one that it left.
     pub(super) fn may_be_alive(&self) -> bool {
         let receipt = self.session.receipt();
         receipt.is_none_or(|receipt| !receipt.left_running.is_empty() || !receipt.remaining.is_empty())
@@ -61,18 +62,18 @@ impl Process {
         &self.controls
     }
 
-    /// The numbers of its events so far.
+    /// The event numbers so far.
     pub(super) fn sequence(&self) -> MutexGuard<'_, Sequence> {
         self.sequence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The events that are wanted, as far as the process has got by now.
+    /// The events in a range, as far as the process has got by now.
     pub(super) fn collect(&self, wanted: EventRange) -> Batch {
         let progress = self.session.progress();
         self.sequence().collect(self.session.journal(), &progress, wanted)
     }
 
-    /// Lets the process print on: everything before this has been told.
+    /// Lets the process print on: all output before this offset has been sent.
     pub(super) async fn confirm(&self, taken: Offset) {
         self.session.confirm(taken).await;
     }

@@ -1,4 +1,4 @@
-//! `process/read`: what happened after some event, at once if there is anything, else when it comes.
+//! `process/read`: the events after a number, at once if there are any, otherwise when the next one comes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use super::process::Process;
 use super::reply::Reply;
 use super::sequence::{EventRange, Output, ProcessEvent};
 
-/// The most bytes in one answer, whatever was asked for: base64 makes a third more of them, and clients take no larger
-/// messages. What is cut is said by `nextSeq`.
+/// The most bytes in one reply, whatever the client asked for: base64 makes a third more of them, and clients take no
+/// larger messages. `nextSeq` says where a cut reply continues.
 const MOST: u64 = 8 * 1024 * 1024;
 
 /// The longest wait. A client that wants to wait longer asks again.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Waits until there is something to say, then answers. Large answers are made one at a time.
+/// Waits until there is an event, then answers. Large replies are made one at a time.
 pub(super) async fn read(process: Arc<Process>, params: ReadParams, turn: Arc<Semaphore>, reply: Reply) {
     let _answered = OnPanic(reply.clone());
     wait(&process, &params).await;
-    // Nobody closes it.
+    // The semaphore is never closed.
     let _turn = turn.acquire().await;
     if reply.peer().room().await.is_ok() {
         let answer = answer(&process, &params);
@@ -35,7 +35,7 @@ pub(super) async fn read(process: Arc<Process>, params: ReadParams, turn: Arc<Se
     }
 }
 
-/// Answers a request whose answer failed to be made: its client would wait for ever.
+/// Answers the request with an error on a panic: its client would wait for ever.
 struct OnPanic(Reply);
 
 impl Drop for OnPanic {
@@ -47,14 +47,14 @@ impl Drop for OnPanic {
     }
 }
 
-/// Returns when there is anything new, or no more can come, or the time is over.
+/// Returns when there is a new event, or none can come, or the time is over.
 async fn wait(process: &Process, params: &ReadParams) {
     let after = params.after_seq.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_millis(params.wait_ms.unwrap_or(0)).min(LONGEST);
     let mut story = process.session().watch_output();
     loop {
         story.mark_unchanged();
-        // One byte is enough to know that there is something.
+        // A range of no bytes is enough: one event is returned whatever its length.
         let batch = process.collect(EventRange { after, most: 0 });
         if !batch.events.is_empty() || process.sequence().is_closed() {
             return;
@@ -78,7 +78,8 @@ fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
     let limited = params.max_bytes.is_some() || batch.is_cut;
     let last = chunks.last().filter(|_| limited).map(|chunk| chunk.seq);
     let next_seq = last.map_or(sequence.next(), |last| last + 1);
-    // Whoever set no limit takes the answer for the whole story, so it must not tell an end that it does not reach.
+    // A client that set no limit takes the reply for the complete output, so it must not report an end that it does not
+    // reach.
     let has_exited = match params.max_bytes {
         Some(_) => receipt.is_some(),
         None => exited.is_some_and(|exited| exited.seq < next_seq),

@@ -1,4 +1,4 @@
-//! Where the answer to one request goes.
+//! The reply to one request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ impl Reply {
         &self.peer
     }
 
-    /// Answers. The request is over, hence the loss of this value.
+    /// Sends the reply. Consumes `self`, because a request is answered once.
     pub(super) fn give(self, outcome: Result<impl Serialize, Refusal>) {
         self.is_given.store(true, Ordering::Relaxed);
         match outcome {
@@ -38,7 +38,7 @@ impl Reply {
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        // Outside of a panic it is dropped with its connection, or because another one gives the answer.
+        // Outside of a panic it is dropped with its connection, or because a clone answers.
         if std::thread::panicking() && !self.is_given.swap(true, Ordering::Relaxed) {
             self.peer.refuse(&self.id, &Panicked.into());
         }

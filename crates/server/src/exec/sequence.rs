@@ -1,8 +1,7 @@
 //! The events of one process and their numbers: output, the exit, and the end of all output.
 //!
-//! A number is given when somebody is to be told of an event and not before, so output that nobody hears of yet stays
-//! together and is numbered in large pieces later. What is kept is an index from numbers to offsets; the bytes are the
-//! journal's.
+//! An event gets its number when it is first sent or read, so output that no client has seen stays together and is
+//! numbered in large pieces later. This module stores an index from numbers to offsets; the bytes are the journal's.
 
 use std::collections::VecDeque;
 
@@ -11,14 +10,14 @@ use windlass_engine::{Exit, Journal, JournalPiece, Offset, Progress, Span, Strea
 /// The most bytes of one event.
 pub(super) const CHUNK: usize = 32 * 1024;
 
-/// The most events that are remembered of one process: two megabytes of index. Output in two streams that alternate byte
-/// by byte has more; the oldest then cannot be read again.
+/// The most events that are remembered of one process: two megabytes of index. Output in two streams that alternate
+/// byte by byte has more; the oldest then cannot be read again.
 const REMEMBERED: usize = 128 * 1024;
 
-/// The most bytes that are numbered for one request, whether they are given or not.
+/// The most bytes that are numbered for one request, whether they are returned or not.
 const AT_ONCE: u64 = 16 * 1024 * 1024;
 
-/// The numbers that were given.
+/// The index of numbered events.
 #[derive(Debug)]
 pub(super) struct Sequence {
     entries: VecDeque<EventEntry>,
@@ -26,7 +25,7 @@ pub(super) struct Sequence {
     first: u64,
     /// Where the first entry begins.
     start: Offset,
-    /// Everything before this has a number.
+    /// The offset up to which output has numbers.
     numbered: Offset,
     exited: Option<Exited>,
     closed: bool,
@@ -34,7 +33,7 @@ pub(super) struct Sequence {
 
 #[derive(Clone, Copy, Debug)]
 struct EventEntry {
-    /// Where it ends; it begins where the one before it ends.
+    /// Its end; it begins at the end of the entry before it.
     to: Offset,
     what: What,
 }
@@ -53,7 +52,7 @@ pub(super) struct Exited {
     pub(super) exit: Exit,
 }
 
-/// Something that happened.
+/// An event of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ProcessEvent {
     Output(Output),
@@ -67,28 +66,28 @@ pub(super) struct Output {
     pub(super) seq: u64,
     pub(super) stream: Stream,
     pub(super) bytes: Vec<u8>,
-    /// How many more there were, which are kept no longer.
+    /// The number of further bytes, which retention dropped.
     pub(super) dropped: u64,
 }
 
-/// Which events are wanted.
+/// A range of events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventRange {
-    /// Those with greater numbers.
+    /// The events with greater numbers.
     pub(super) after: u64,
-    /// The most bytes of output. One event is given whatever its length.
+    /// The most bytes of output. One event is returned whatever its length.
     pub(super) most: u64,
 }
 
-/// Events in a row.
+/// Consecutive events.
 #[derive(Debug)]
 pub(super) struct Batch {
     wanted: EventRange,
     pub(super) events: Vec<ProcessEvent>,
     bytes: u64,
-    /// Whether there was more than was wanted.
+    /// Whether more events were available than the range allows.
     pub(super) is_cut: bool,
-    /// Where the output of these events ends.
+    /// The offset at which the output of these events ends.
     pub(super) reached: Offset,
 }
 
@@ -116,12 +115,12 @@ impl Sequence {
         self.exited
     }
 
-    /// Whether everything has a number.
+    /// Whether all events have numbers.
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// The events that are wanted, as far as the process has got. Progress must have been looked at before this call.
+    /// The events in a range, as far as the process has got. The caller must have read `progress` before this call.
     pub(super) fn collect(&mut self, journal: &Journal, progress: &Progress, wanted: EventRange) -> Batch {
         let mut batch = Batch::of(wanted);
         self.recall(journal, &mut batch);
@@ -129,7 +128,7 @@ impl Sequence {
         batch
     }
 
-    /// Events that have their numbers already.
+    /// Adds events that have numbers already.
     fn recall(&self, journal: &Journal, batch: &mut Batch) {
         let skipped = usize::try_from(batch.wanted.after.saturating_add(1).saturating_sub(self.first))
             .unwrap_or(usize::MAX);
@@ -158,7 +157,7 @@ impl Sequence {
         }
     }
 
-    /// Gives numbers to what happened since, in as few events as there can be.
+    /// Numbers what happened since, in as few events as possible.
     fn number(&mut self, journal: &Journal, progress: &Progress, batch: &mut Batch) {
         let furthest = self.numbered + AT_ONCE;
         while !batch.is_cut && self.numbered < furthest {
@@ -178,7 +177,8 @@ impl Sequence {
         }
     }
 
-    /// The exit comes after what the process itself printed, and before what it left running prints later.
+    /// The exit comes after the output of the process itself, and before later output of processes that it left
+    /// running.
     fn output_before_next_event(&self, progress: &Progress) -> Offset {
         match &progress.receipt {
             Some(receipt) if self.exited.is_none() => Offset::new(receipt.bytes.total()),
@@ -222,7 +222,7 @@ impl Sequence {
 }
 
 impl Batch {
-    /// The number of its last event.
+    /// The number of the last event in the batch.
     pub(super) fn last(&self) -> Option<u64> {
         self.events.last().map(ProcessEvent::seq)
     }
@@ -237,7 +237,7 @@ impl Batch {
 
     fn add(&mut self, event: ProcessEvent, reached: Offset) {
         if let ProcessEvent::Output(output) = &event {
-            // What is gone takes a place too, or a list of nothing could be endless.
+            // An event without bytes counts as one, or a batch of dropped output could be endless.
             self.bytes += (output.bytes.len() as u64).max(1);
         }
         self.reached = reached;
@@ -263,7 +263,7 @@ struct PendingOutput {
     dropped: u64,
 }
 
-/// Pieces of one stream that follow one another become one part.
+/// Joins consecutive pieces of one stream.
 fn joined(pieces: Vec<JournalPiece>) -> Vec<PendingOutput> {
     let mut parts: Vec<PendingOutput> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -276,7 +276,7 @@ fn joined(pieces: Vec<JournalPiece>) -> Vec<PendingOutput> {
             (JournalPiece::Bytes { stream, bytes, .. }, _) => {
                 parts.push(PendingOutput { to, stream, bytes, dropped: 0 })
             }
-            // Which stream it was is gone with it.
+            // The stream of dropped bytes is not known any more.
             (gone, last) => {
                 let stream = last.map_or(Stream::Stdout, |last| last.stream);
                 parts.push(PendingOutput { to, stream, bytes: Vec::new(), dropped: gone.span().len() });
@@ -286,7 +286,7 @@ fn joined(pieces: Vec<JournalPiece>) -> Vec<PendingOutput> {
     parts
 }
 
-/// What the journal still has of a span, and how much it has not.
+/// The bytes of a span that the journal still has, and the number of those it dropped.
 fn kept(journal: &Journal, span: Span) -> (Vec<u8>, u64) {
     let (mut kept, mut dropped) = (Vec::new(), 0);
     for piece in journal.read(span, usize::try_from(span.len()).unwrap_or(usize::MAX)).pieces {

@@ -1,5 +1,5 @@
-//! Exec sessions: what a client attaches to. One owns processes, each a session of the engine; it outlives a lost connection for a while, and
-//! everything that runs in it ends with it.
+//! Exec sessions: the unit to which a client attaches. One owns processes, each a session of the engine; it outlives a
+//! lost connection for a while, and everything that runs in it ends with it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -17,48 +17,48 @@ use super::process::Process;
 use super::waiting::Waiting;
 use crate::jsonrpc::Peer;
 
-/// How long a session waits for a client that lost its connection, unless told otherwise.
+/// The default time that a session waits for a client which lost its connection.
 pub(super) const GRACE: Duration = Duration::from_secs(30);
 
-/// The most sessions there may be, attached or waiting.
+/// The limit on sessions, attached or waiting.
 const MOST: usize = 4096;
 
-/// How many may have left something running before it is looked which of them still have.
+/// The number of sessions with processes left running at which the list is pruned.
 const LEFT: usize = 64;
 
 /// The sessions of one server.
 pub(super) struct Sessions {
-    /// How long they wait for a client.
+    /// How long sessions wait for a client.
     grace: Duration,
-    /// Where input waits that is too much for memory.
+    /// The directory for input that does not fit in memory.
     state_directory: PathBuf,
     all: Mutex<HashMap<String, Arc<ExecSession>>>,
-    /// Those that wait for a client, each in a task that ends it when none comes.
+    /// The tasks of sessions that wait for a client; each ends its session when none comes.
     waiting: Mutex<JoinSet<()>>,
 }
 
-/// What a client is attached to, or will be again.
+/// The state to which a client is attached, or attaches again.
 pub(super) struct ExecSession {
     id: String,
     attachment: watch::Sender<Attachment>,
     /// How often the connection was lost.
     losses: AtomicU64,
     processes: Mutex<BTreeMap<String, Arc<Process>>>,
-    /// What processes that are known no longer left running: it may go on as long as the session does.
+    /// Sessions of forgotten processes that left others running, which may go on as long as the exec session does.
     left: Mutex<Vec<Session>>,
     tasks: Mutex<JoinSet<()>>,
     input: Waiting,
 }
 
-/// Who is attached.
+/// The attached client.
 #[derive(Clone)]
 pub(super) enum Attachment {
-    /// Somebody who has not heard the answer to `initialize` yet, and is told nothing before.
+    /// A client that has not confirmed the reply to `initialize` yet, and gets no events before.
     Greeted,
     Attached(Peer),
-    /// Nobody; the number says after which loss.
+    /// None; the number is that of the loss.
     Awaited(u64),
-    /// Nobody, for ever.
+    /// None any more: the exec session is over.
     Over,
 }
 
@@ -73,7 +73,7 @@ impl Sessions {
         Self { grace, state_directory, all: Mutex::default(), waiting: Mutex::default() }
     }
 
-    /// A new session, for a client that has to be attached to it.
+    /// Creates a session, to which the client must still attach.
     pub(super) fn open(&self) -> Result<Arc<ExecSession>, Refusal> {
         let mut all = self.lock();
         if all.len() >= MOST {
@@ -105,7 +105,7 @@ impl Sessions {
         Err(Refusal::new(ATTACHED_ELSEWHERE, message))
     }
 
-    /// The connection is lost: the session waits for its client, and ends if none comes.
+    /// The connection is lost: the session waits for its client, and ends if it does not come.
     pub(super) fn detach(self: &Arc<Self>, session: &Arc<ExecSession>) {
         let time = session.losses.fetch_add(1, Ordering::Relaxed);
         let is_lost = session.attachment.send_if_modified(|attachment| {
@@ -124,7 +124,7 @@ impl Sessions {
         waiting.spawn(async move {
             let mut attachment = session.attachment.subscribe();
             let attached = attachment.wait_for(|attachment| !attachment.is_awaited(time));
-            // timer: nobody can tell whether a client that lost its connection will come back.
+            // timer: the server cannot know whether a client that lost its connection will come back.
             if tokio::time::timeout(sessions.grace, attached).await.is_err() {
                 sessions.expire(&session, time).await;
             }
@@ -132,7 +132,7 @@ impl Sessions {
     }
 
     async fn expire(&self, session: &Arc<ExecSession>, time: u64) {
-        // Under the lock, so that nobody attaches to what is ending.
+        // Under the lock, so that no client attaches to a session that is ending.
         let is_over = {
             let mut all = self.lock();
             let is_awaited = session.attachment.borrow().is_awaited(time);
@@ -187,7 +187,7 @@ impl ExecSession {
         &self.id
     }
 
-    /// The client has heard the answer to `initialize`: from now on it is told what happens.
+    /// The client has confirmed the reply to `initialize`: events are sent to it from now on.
     pub(super) fn attach(&self, peer: Peer) {
         self.attachment.send_if_modified(|attachment| {
             let is_greeted = matches!(attachment, Attachment::Greeted);
@@ -198,12 +198,12 @@ impl ExecSession {
         });
     }
 
-    /// The input that waits for its processes.
+    /// The waiting input of its processes.
     pub(super) fn input(&self) -> &Waiting {
         &self.input
     }
 
-    /// Who is attached, as a level to wait on.
+    /// The attached client, as a level to wait on.
     pub(super) fn attachment(&self) -> watch::Receiver<Attachment> {
         self.attachment.subscribe()
     }
@@ -212,7 +212,7 @@ impl ExecSession {
         self.processes().get(id).cloned()
     }
 
-    /// All that are known, by name.
+    /// All known processes, by name.
     pub(super) fn all_processes(&self) -> Vec<Arc<Process>> {
         self.processes().values().cloned().collect()
     }
@@ -225,7 +225,7 @@ impl ExecSession {
         self.processes().insert(process.id().to_owned(), process);
     }
 
-    /// Its name may be used again. What it left running goes on.
+    /// Frees the name of a process. Processes that it left running go on.
     pub(super) fn forget(&self, process: &Process) {
         self.processes().remove(process.id());
         if !process.may_be_alive() {
@@ -233,7 +233,7 @@ impl ExecSession {
         }
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.push(process.session().clone());
-        // Looking for processes takes its time, so it is done for many at once.
+        // Looking for processes is slow, so it is done for many at once.
         if left.len() > LEFT {
             left.retain(|session| !session.processes().is_empty());
         }
@@ -246,7 +246,7 @@ impl ExecSession {
         tasks.spawn(task);
     }
 
-    /// Ends every process and everything that any of them started.
+    /// Ends every process and everything that it started.
     async fn end(&self) {
         let processes = std::mem::take(&mut *self.processes());
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
@@ -265,7 +265,7 @@ impl ExecSession {
     }
 }
 
-/// A number that nobody can guess, in the form of a version 4 UUID.
+/// A random number in the form of a version 4 UUID.
 fn random_id() -> Result<String, Refusal> {
     let mut bytes = [0; 16];
     let filled = getrandom(&mut bytes, GetRandomFlags::empty());

@@ -1,4 +1,4 @@
-//! `process/start`: from what a client asks for to a running process, or a refusal that leaves nothing behind.
+//! `process/start`: from the parameters of a request to a running process, or an error that leaves nothing behind.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use super::sessions::ExecSession;
 use super::{ExecEnvironment, Shared};
 use crate::failure;
 
-/// How far a process may print ahead of a client that does not take what it is told; then it waits, so that nothing is
-/// lost. Less than the journal keeps.
+/// How far a process may print ahead of a client that does not take its events; then it waits, so that nothing is lost.
+/// Less than the journal keeps.
 const AHEAD: u64 = 64 * 1024 * 1024;
 
-/// Starts a process in an exec session. It is not followed yet, so that its first output comes after the answer.
+/// Starts a process in an exec session. It is not followed yet, so that its first output comes after the reply.
 pub(super) fn start(
     server: &Shared,
     exec: &ExecSession,
@@ -39,7 +39,7 @@ pub(super) fn start(
     Ok(process)
 }
 
-/// What can be refused before anything is looked up.
+/// Checks that need no look at the system.
 fn check(params: &ExecParams) -> Result<(), Refusal> {
     if params.argv.is_empty() {
         return Err(Refusal::new(INVALID_PARAMS, "argv must not be empty"));
@@ -71,7 +71,7 @@ fn terminal(asked: Option<TerminalSize>) -> Result<Terminal, Refusal> {
     Ok(Terminal { size, queries: Queries::Answered })
 }
 
-/// The size of a terminal, which has at least one cell.
+/// The size of a terminal: at least one cell.
 pub(super) fn size(asked: TerminalSize) -> Result<Size, Refusal> {
     let TerminalSize { rows, cols } = asked;
     if rows == 0 || cols == 0 {

@@ -1,4 +1,4 @@
-//! How much waits for processes that do not read their input, and how much of it may.
+//! Counts the input that waits for processes which do not read, and limits it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,82 +6,82 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::spill::{Spill, Stock};
 
-/// The most that waits for one process, beyond the engine's own queue. One write may be larger. Less than fits on disk, so that
-/// a single process that does not read cannot keep input from all others.
+/// The limit for one process, beyond the engine's own queue. One write may be larger. Less than fits on disk, so that a
+/// single process that does not read cannot keep input from all others.
 const FOR_ONE: usize = 1024 * 1024 * 1024;
 
-/// The most that waits in memory for all processes of an exec session. More waits on disk.
+/// The limit in memory for all processes of an exec session. More waits on disk.
 const IN_MEMORY: usize = 64 * 1024 * 1024;
 
-/// The most that the writes themselves may take in memory, without their bytes.
+/// The most memory that the writes themselves may take, without their bytes.
 const MOST_OVERHEAD: usize = 2 * IN_MEMORY;
 
-/// What waits for all processes of an exec session. Clones share it.
+/// The waiting input of all processes of an exec session. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     in_memory: Arc<AtomicUsize>,
     spill: Spill,
 }
 
-/// What waits for one of them.
+/// The waiting input of one process.
 #[derive(Debug)]
 pub(super) struct Allowance {
     all: Waiting,
     own: Arc<AtomicUsize>,
 }
 
-/// The place that something takes while it waits.
+/// The room that a request takes while it waits.
 #[derive(Debug)]
 pub(super) struct WriteReservation {
     _own: Taken,
     _in_memory: Taken,
 }
 
-/// So much of a number, given back with this value.
+/// Part of a counter, given back on drop.
 #[derive(Debug)]
 struct Taken {
     weight: usize,
     of: Arc<AtomicUsize>,
 }
 
-/// There is no room.
+/// The error for input that finds no room.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
-    /// For this process.
+    /// The limit of this process is reached.
     #[error(
         "the process does not read: {0} bytes of input wait for it already, and nothing of this request was taken"
     )]
     One(usize),
-    /// For any.
+    /// The limit of the exec session is reached.
     #[error(
         "processes of this session do not read: {0} bytes of input wait for them in memory and no more can be put on disk, so nothing of this request was taken"
     )]
     All(usize),
-    /// Behind a write for which there was none.
+    /// A write before it found no room.
     #[error("write {0:?} was refused before, and nothing behind it is taken until it is written again")]
     Behind(String),
 }
 
-/// Which write of a process is next. Once there was no room for one, nothing behind it is taken until it comes again: a
-/// client that does not wait for answers leaves no hole.
+/// Keeps the order of a process's writes. After a write found no room, later ones are rejected until it comes again: a
+/// client that does not wait for replies leaves no hole.
 #[derive(Debug, Default)]
 pub(super) struct WriteOrder {
     missing: Mutex<Option<String>>,
 }
 
-/// Where something stands among the writes.
+/// The position of a request among the writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum WritePosition<'a> {
-    /// It is a write of this name.
+    /// A write with this id.
     Write(&'a str),
-    /// It comes behind all writes.
+    /// Behind all writes.
     Behind,
-    /// It adds nothing to them.
+    /// Independent of the writes.
     Beside,
 }
 
 impl WriteOrder {
-    /// Takes something in if it is its turn and there is room.
+    /// Admits a request if it is next and there is room.
     pub(super) fn admit<T>(
         &self,
         place: WritePosition<'_>,
@@ -104,19 +104,19 @@ impl WriteOrder {
 }
 
 impl Waiting {
-    /// What does not fit into memory is put into a file below this directory.
+    /// Input that does not fit in memory goes to a file below this directory.
     pub(super) fn below(directory: PathBuf) -> Self {
         Self { in_memory: Arc::default(), spill: Spill::below(directory) }
     }
 
-    /// What waits for a new process.
+    /// The waiting input of a new process.
     pub(super) fn for_process(&self) -> Allowance {
         Allowance { all: self.clone(), own: Arc::default() }
     }
 }
 
 impl Allowance {
-    /// Makes room for bytes, with what they take beside their own number.
+    /// Reserves room for bytes and the given overhead.
     pub(super) fn hold(&self, bytes: Vec<u8>, beside: usize) -> Result<(Stock, WriteReservation), Full> {
         let weight = bytes.len() + beside;
         let own = Taken::of(&self.own, weight);
@@ -141,7 +141,7 @@ impl Allowance {
     }
 }
 
-/// What was taken, and how much of the number was taken before.
+/// The reservation, and the counter before it.
 struct Taking {
     before: usize,
     taken: Taken,
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes that are never looked at, so that they take no memory.
+    /// Zeroed bytes, which take no memory until they are touched.
     fn bytes(count: usize) -> Vec<u8> {
         vec![0; count]
     }

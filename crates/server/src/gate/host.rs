@@ -1,7 +1,7 @@
-//! The name by which a request calls the server: a page can make any name of its own point at the loopback address, and
-//! then only the `Host` tells.
+//! The host name by which a request calls the server: a page can make any name of its own point at the loopback
+//! address, and then only the `Host` header reveals it.
 //!
-//! Read strictly. Programs on the way may differ in which part of `a@b`, `a,b` or two fields they believe.
+//! Parsed strictly. Programs on the way may differ in which part of `a@b`, `a,b` or two fields they believe.
 
 use std::net::IpAddr;
 
@@ -13,12 +13,13 @@ use http::{HeaderMap, Uri};
 pub(crate) enum Called {
     /// Over the network, at one of these addresses.
     At(Vec<IpAddr>),
-    /// By a path, which no page can reach.
+    /// Over a unix socket, which no page can reach.
     ByPath,
 }
 
 impl Called {
-    /// By the address that the server bound, which may stand for all of the machine's, and the one that the client reached.
+    /// From the address that the server bound, which may stand for all of the machine's, and the one that the client
+    /// reached.
     pub(crate) fn new(bound: Option<IpAddr>, reached: Option<IpAddr>) -> Self {
         match (bound, reached) {
             (None, None) => Self::ByPath,
@@ -38,7 +39,8 @@ pub(crate) enum HostError {
     Foreign,
 }
 
-/// Whether a request calls the server by one of its names: the loopback's, an address at which it was reached, or a listed one.
+/// Checks that a request calls the server by one of its names: the loopback's, an address at which it was reached, or a
+/// listed one.
 pub(crate) fn check(
     (uri, headers): (&Uri, &HeaderMap),
     called: &Called,
@@ -78,7 +80,7 @@ enum Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// Reads `NAME`, `NAME:PORT`, and the same with an address, and nothing else.
+    /// Parses `NAME`, `NAME:PORT`, and the same with an address, and nothing else.
     fn parse(field: &'a str) -> Option<Self> {
         let (host, port) = match field.strip_prefix('[') {
             Some(rest) => {
@@ -105,7 +107,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether this is what a name or an address without a port says.
+    /// Whether this equals a listed name or address, which has no port.
     fn is(self, listed: &str) -> bool {
         match self {
             Self::Address(address) => listed

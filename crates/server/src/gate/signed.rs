@@ -17,42 +17,42 @@ use zeroize::Zeroizing;
 
 use self::object::UniqueObject;
 
-/// How long a secret must be at least. A shorter one can be found out from one token.
+/// The least length of a secret. A shorter one can be found by brute force from one token.
 const SECRET_BYTES: usize = 32;
 
-/// Which signed tokens open.
+/// Verifies signed tokens.
 #[derive(Clone)]
 pub struct SignedTokens {
     secret: Zeroizing<Vec<u8>>,
-    /// Who must have made the token, if that matters.
+    /// The required issuer of a token, if any.
     pub issuer: Option<String>,
-    /// Whom it must be made for, if that matters.
+    /// The required audience, if any.
     pub audience: Option<String>,
-    /// By how much the clock of whoever made it may differ from ours.
+    /// The clock difference between issuer and server that is tolerated.
     pub skew: Duration,
 }
 
-/// A secret that is too short to keep anything.
+/// The secret is too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a shared secret has at least {SECRET_BYTES} bytes, and this one has {length}")]
 pub struct ShortSecret {
     length: usize,
 }
 
-/// The claims that decide. The standard allows any others beside them.
+/// The claims that are checked. The standard allows any others beside them.
 #[derive(Debug, PartialEq)]
 struct Claims {
-    /// From when on it is void, in seconds since 1970.
+    /// The expiry, in seconds since 1970.
     exp: f64,
-    /// Before when it is not yet good.
+    /// The time before which it is not valid.
     nbf: Option<f64>,
     iss: Option<String>,
-    /// A token may be for one or for several.
+    /// A token may name one audience or several.
     aud: Vec<String>,
 }
 
 impl SignedTokens {
-    /// Tokens signed with this secret. Space around it is not part of it.
+    /// Accepts tokens signed with this secret. Surrounding white space is not part of it.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl SignedTokens {
         Ok(Self { secret, issuer: None, audience: None, skew: Duration::ZERO })
     }
 
-    /// Whether this is such a token, and good at this time.
+    /// Whether this is such a token, and valid at this time.
     pub(crate) fn accept(&self, token: &[u8], now: SystemTime) -> bool {
         self.claims(token).is_some_and(|claims| {
             self.in_time(&claims, now)
@@ -90,25 +90,26 @@ impl SignedTokens {
     }
 
     fn in_time(&self, claims: &Claims, now: SystemTime) -> bool {
-        // A clock that stands before 1970 says nothing about any token.
+        // With a clock before 1970 the server cannot judge any token.
         let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };
         let (now, skew) = (now.as_secs_f64(), self.skew.as_secs_f64());
         now < claims.exp + skew && claims.nbf.is_none_or(|from| now >= from - skew)
     }
 }
 
-/// The secret does not show itself when printed for debugging.
+/// Omits the secret.
 impl std::fmt::Debug for SignedTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SignedTokens").field("issuer", &self.issuer).finish_non_exhaustive()
     }
 }
 
-/// Whether a header (JOSE, RFC 7515) says nothing but what is understood here.
+/// Whether a header (JOSE, RFC 7515) contains only what is understood here.
 fn is_understood(header: &UniqueObject) -> bool {
     // Any other algorithm would have been signed in another way, or not at all.
     let is_ours = header.get("alg").and_then(Value::as_str) == Some("HS256");
-    // A receiver must reject a token if it does not understand an extension that `crit` lists. We understand none.
+    // A receiver must reject a token if it does not understand an extension that `crit` lists, and no extension is
+    // understood here.
     let is_plain = header.get("crit").is_none();
     // A token that was made for another purpose names it here (RFC 8725, 3.11).
     let is_jwt = header.get("typ").is_none_or(|kind| kind.as_str().is_some_and(is_media_type_jwt));
@@ -121,7 +122,7 @@ fn is_media_type_jwt(kind: &str) -> bool {
 }
 
 impl Claims {
-    /// The claims that decide. `None` if one of them is not of its type.
+    /// Reads the claims. `None` if one of them is not of its type.
     fn read(object: &UniqueObject) -> Option<Self> {
         let nbf = object.get("nbf").map(|from| from.as_f64().ok_or(()));
         let iss = object.get("iss").map(|issuer| issuer.as_str().map(str::to_owned).ok_or(()));

@@ -1,4 +1,4 @@
-//! One connection: messages come in one after the other until either side has gone or we are told to stop.
+//! One connection: handles messages one after the other until either side has gone or the server stops.
 
 use std::time::Duration;
 
@@ -8,57 +8,57 @@ use super::peer::Peer;
 use super::websocket::{Came, Frames, Sender, close};
 use crate::lines::{Line, Lines};
 
-/// The largest message that is taken. Input of 32 MiB in one piece, as base64, fits with room to spare.
+/// The largest message that is accepted. Input of 32 MiB in one piece, as base64, fits with room to spare.
 pub(crate) const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// How long what was said last may take to go out once a connection is over.
+/// How long the last messages may take to be written once a connection is over.
 pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// Where messages are read.
+/// The reading half of a connection.
 pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
 
-/// What the messages of one connection mean.
+/// Handles the messages of one connection, in one dialect.
 pub(crate) trait MessageHandler: Send {
-    /// Takes one message, which may be any bytes. Nothing more is read from the connection meanwhile, so this waits only
-    /// where that is wanted as back-pressure.
+    /// Handles one message, which may be any bytes. The server reads nothing else from the connection meanwhile, so
+    /// this must wait only where back-pressure is wanted.
     fn take(&mut self, message: &[u8]) -> impl Future<Output = Next> + Send;
 
     /// A message was longer than [`MESSAGE_LIMIT`] and was skipped.
     fn too_long(&mut self, beginning: &[u8]);
 
-    /// The connection is over: ends what must end with it, and returns when it has.
+    /// The connection is over: ends everything that must end with it, and returns when it has ended.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
 
-/// What becomes of the connection after a message.
+/// Whether the connection continues after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The next message, please.
+    /// Read the next message.
     GoOn,
-    /// The dialect allows no further one.
+    /// Close the connection: the dialect allows no further message.
     HangUp,
 }
 
-/// Messages as they come in.
+/// The incoming messages of a connection.
 pub(crate) enum Inbox {
-    /// One on each line.
+    /// One per line.
     Lines(Lines<Source>),
-    /// One in each message of a WebSocket.
+    /// One per WebSocket message.
     Frames(Frames<Source>),
 }
 
-/// What came in.
+/// An event of an inbox.
 pub(crate) enum Inbound {
-    /// Any bytes.
+    /// A message: any bytes.
     Message(Vec<u8>),
-    /// More of them than a message may have; the first of them.
+    /// The beginning of a message that is longer than the limit.
     TooLong(Vec<u8>),
-    /// Nothing that concerns a dialect.
+    /// An event that the handler does not see, such as a ping.
     Aside,
 }
 
 impl Inbox {
-    /// The messages on these lines.
+    /// Reads messages from lines.
     pub(crate) fn lines(source: Source) -> Self {
         Self::lines_up_to(MESSAGE_LIMIT, source)
     }
@@ -68,15 +68,15 @@ impl Inbox {
         Self::Lines(Lines::up_to(limit, source))
     }
 
-    /// The messages in the frames of this other side.
+    /// Reads messages from the WebSocket frames of this other side.
     pub(crate) fn frames_up_to(limit: usize, source: Source, other: (Sender, Peer)) -> Self {
         Self::Frames(Frames::up_to(limit, source, other))
     }
 
-    /// The next message; none at the end. May be dropped while it waits without losing anything.
+    /// The next message; `None` at the end. Cancel safe: dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Option<Inbound> {
         match self {
-            // Input that cannot be read has ended.
+            // A read error counts as the end of the input.
             Self::Lines(lines) => Some(match lines.next().await.ok().flatten()? {
                 Line::Whole(range) => Inbound::Message(lines.take(&range)),
                 Line::TooLong(beginning) => Inbound::TooLong(beginning),
@@ -97,7 +97,7 @@ impl Inbox {
         }
     }
 
-    /// Lets the other side finish where it would lose what we said last if we did not.
+    /// Reads and discards the rest where the other side would otherwise lose the last messages sent to it.
     async fn forget_the_rest(&mut self) {
         match self {
             Self::Lines(_) => {}
@@ -106,7 +106,7 @@ impl Inbox {
     }
 }
 
-/// Serves a connection until its end, then lets the dialect clean up.
+/// Serves a connection until its end, then closes the handler.
 pub(crate) async fn serve<D: MessageHandler>(
     mut dialect: D,
     mut inbox: Inbox,
@@ -118,7 +118,7 @@ pub(crate) async fn serve<D: MessageHandler>(
             tokio::select! {
                 biased;
                 room = peer.room_for_answers() => if room.is_err() { return },
-                // One that neither reads nor has anything more to say will not come back.
+                // A peer that neither reads nor sends any more will not come back.
                 () = inbox.ended() => return,
             }
             let next = match inbox.next().await {
@@ -148,14 +148,15 @@ pub(crate) async fn serve<D: MessageHandler>(
         peer.finish(code).await;
         inbox.forget_the_rest().await;
     };
-    // timer: one that does not take what was said last must not keep us.
+    // timer: a peer that does not take the last messages must not keep the server.
     let _ = tokio::time::timeout(LAST_ANSWERS, last_words).await;
 }
 
-/// Has a message taken; none if whoever sent it left before that could be done.
+/// Has a message handled; `None` if the client left before that was done.
 ///
-/// A client is seen to leave as long as no more than the inbox reads ahead lies before the end. One that sent more while
-/// nothing was read is noticed when we write to it, or when the dialect goes on.
+/// The server notices that a client left as long as no more than the read-ahead lies before the end. If the client sent
+/// more while the server was not reading, the server notices when it writes to the client, or when the handler
+/// continues.
 async fn take<D: MessageHandler>(dialect: &mut D, message: &[u8], inbox: &mut Inbox) -> Option<Next> {
     let mut taking = std::pin::pin!(dialect.take(message));
     tokio::select! {
@@ -163,7 +164,7 @@ async fn take<D: MessageHandler>(dialect: &mut D, message: &[u8], inbox: &mut In
         next = &mut taking => return Some(next),
         () = inbox.ended() => {}
     }
-    // timer: what was said just before the end still counts, but must not wait for something that never comes.
+    // timer: a message just before the end still counts, but must not wait for ever.
     tokio::time::timeout(LAST_ANSWERS, taking).await.ok()
 }
 
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
     use crate::jsonrpc::peer::{Framing, Stamping};
 
-    /// Notes what it is given, says it back, waits for ever or a moment and hangs up when it is told to.
+    /// Records messages and echoes them; on request it waits for ever or for a moment, or hangs up.
     struct Echo {
         peer: Peer,
         seen: Arc<Mutex<Vec<String>>>,

@@ -1,7 +1,7 @@
-//! Where connections come from: our own input and output, a WebSocket on an address, a WebSocket on a path.
+//! The sources of connections: the program's own input and output, a WebSocket on an address, a WebSocket on a path.
 //!
-//! Every connection is a task of its own with a dialect of its own. When serving is over, all of them are, and what
-//! their dialects had to end has ended.
+//! Every connection is a task of its own with a message handler of its own. When serving is over, all connections are
+//! closed, and everything that their handlers had to end has ended.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,22 +23,22 @@ use crate::connections::{Entrance, PeerKey, Slot, accept_until};
 use crate::gate::{Access, Perimeter, ServerReach};
 use crate::pipe::Pipe;
 
-/// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`.
+/// The address of a server, written `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// One client on our own input and output.
+    /// One client on the program's own input and output.
     Stdio,
-    /// WebSockets on this address; port 0 is one that the system chooses.
+    /// WebSockets on this address; with port 0 the system chooses one.
     WebSocket(SocketAddr),
     /// The same, encrypted.
     SecureWebSocket(SocketAddr),
     /// WebSockets on a socket at this path.
     Unix(PathBuf),
-    /// Nowhere.
+    /// No clients.
     Off,
 }
 
-/// Words that name no place to listen.
+/// The text is not an address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no place to listen: it is `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`"
@@ -66,34 +66,34 @@ impl FromStr for Listen {
     }
 }
 
-/// Nobody can be served there.
+/// Why a server cannot listen on an address.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Others could reach it, and nobody said that they may.
+    /// Other machines could reach it, and that was not allowed.
     #[error("{address} can be reached from other machines")]
     NotLoopback {
         /// The address.
         address: SocketAddr,
     },
-    /// Others could reach it, and it would let everybody in.
+    /// Other machines could reach it, and it demands no token.
     #[error("{address} can be reached from other machines, and no token is asked for")]
     OpenToAll {
         /// The address.
         address: SocketAddr,
     },
-    /// Every process of this machine could reach it, and no token is asked for.
+    /// Every process of this machine could reach it, and it demands no token.
     #[error("any process on this machine could run commands through {address}: no token is asked for")]
     OpenLoopback {
         /// The address.
         address: SocketAddr,
     },
-    /// Others could reach it, and everything would go over the wire as it is, the token too.
+    /// Other machines could reach it, and the traffic would not be encrypted, the token included.
     #[error("{address} can be reached from other machines, and connections are not encrypted")]
     Unencrypted {
         /// The address.
         address: SocketAddr,
     },
-    /// It was to be encrypted, and there is no certificate.
+    /// The address is an encrypted one, and there is no certificate.
     #[error("an encrypted address needs a certificate")]
     NoCertificate,
     /// The system refuses.
@@ -101,18 +101,18 @@ pub enum BindError {
     Refused {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// There can be no socket at the path.
+    /// The path cannot hold a socket.
     #[error(transparent)]
     SocketPath(#[from] SocketPathError),
-    /// Our own input or output is closed or cannot be used.
+    /// The program's own input or output is closed or unusable.
     #[error("cannot use standard input and output: {0}")]
     Stdio(io::Error),
 }
 
-/// A place where clients are waited for.
+/// A bound listener.
 pub struct Listener {
     at: At,
     door: Arc<WsUpgrade>,
@@ -125,22 +125,22 @@ enum At {
     Nowhere,
 }
 
-/// How a client came.
+/// How a client is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Via {
-    /// It started us, and there will be no other.
+    /// It started this program, and there will be no other client.
     Stdio,
-    /// It connected, and may do so again.
+    /// It connected to a socket, and may do so again.
     Socket,
 }
 
 impl Listener {
-    /// Takes a place to listen. The perimeter is that of sockets: the process that started us is always served. Only
+    /// Binds an address. The perimeter applies to sockets: the process that started this program is always served. Only
     /// `SecureWebSocket` is encrypted.
     ///
     /// # Errors
     ///
-    /// When it reaches further than it may, or is taken.
+    /// When the address reaches further than allowed, or is taken.
     pub async fn bind(listen: &Listen, perimeter: Perimeter) -> Result<Self, BindError> {
         let Perimeter { gate, reach, tls, report } = perimeter;
         let tls = tls.filter(|_| matches!(listen, Listen::SecureWebSocket(_)));
@@ -173,7 +173,7 @@ impl Listener {
         Ok(Self { at, door: Arc::new(WsUpgrade { gate, bound, tls, turned_away, announced }) })
     }
 
-    /// What clients connect to, if they can.
+    /// The URL for clients, if they can connect.
     pub fn url(&self) -> Option<String> {
         match &self.at {
             At::Stdio(..) | At::Nowhere => None,
@@ -185,8 +185,8 @@ impl Listener {
         }
     }
 
-    /// Serves everybody who connects until `stop` is done; on standard input and output, until that client has gone.
-    /// Each connection gets a dialect of its own. All are closed by the time this returns.
+    /// Serves all clients that connect until `stop` is done or, on standard input and output, until that client has
+    /// gone. Each connection gets a message handler of its own. All connections are closed by the time this returns.
     pub(crate) async fn serve<D: MessageHandler + 'static>(
         self,
         stamping: Stamping,
@@ -203,7 +203,7 @@ impl Listener {
     }
 }
 
-/// Whether an address may be served with this access.
+/// Checks that an address may be served with this access.
 fn may_bind(address: SocketAddr, access: &Access, reach: ServerReach) -> Result<(), BindError> {
     match (reach, access) {
         (ServerReach::Loopback, Access::Open) if address.ip().is_loopback() => {
@@ -221,7 +221,7 @@ fn may_bind(address: SocketAddr, access: &Access, reach: ServerReach) -> Result<
     Ok(())
 }
 
-/// What each connection speaks.
+/// Creates the message handler of each connection.
 struct Dialects<F> {
     stamping: Stamping,
     open: F,
@@ -237,7 +237,8 @@ async fn serve_stdio<D: MessageHandler>(
     serve_streams((Box::new(input), Box::new(output)), (dialects.stamping, open), over).await;
 }
 
-/// Done when we are told to stop, or a client reads no more: it may never be written to, and would not be missed.
+/// Waits until the server stops, or a client stops reading: the server may never write to such a client, so a failed
+/// write would not reveal it.
 async fn either(stop: impl Future<Output = ()>, unread: impl Future<Output = ()>) {
     tokio::select! {
         () = stop => {}
@@ -245,7 +246,7 @@ async fn either(stop: impl Future<Output = ()>, unread: impl Future<Output = ()>
     }
 }
 
-/// Serves one client on any pair of streams, a message on each line.
+/// Serves one client on any pair of streams, one message per line.
 pub(crate) async fn serve_streams<D: MessageHandler>(
     (source, sink): (Source, Sink),
     (stamping, open): (Stamping, impl FnOnce(Peer) -> D),
@@ -306,7 +307,7 @@ async fn converse<E: Entrance + 'static, D: MessageHandler + 'static>(
     serve(dialect, inbox, peer, either(over.cancelled(), unread)).await;
 }
 
-/// Until its first message is here, a connection can be closed to make room for others: nothing was done for it yet.
+/// Until its first message has arrived, a connection can be closed to make room for others: no request of it is lost.
 struct UntilFirstMessage<D> {
     dialect: D,
     slot: Arc<Slot>,
@@ -314,7 +315,7 @@ struct UntilFirstMessage<D> {
 }
 
 impl<D> UntilFirstMessage<D> {
-    /// False if the connection is being closed.
+    /// `false` if the connection is being closed.
     fn begin(&mut self) -> bool {
         self.begun = self.begun || self.slot.establish();
         self.begun

@@ -1,4 +1,4 @@
-//! The way out to the other side of a connection: answers and notifications, whole, in the order they were given.
+//! The outgoing side of a connection: replies and notifications, whole and in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,18 +12,18 @@ use super::websocket::close;
 use super::websocket::frame::{CONTROL_LIMIT, Header, Opcode, mask};
 use crate::outbox::{Broken, Outbox, SLOW};
 
-/// What may lie ahead of a peer before output has to wait. Little, so that it is still in the processor's cache when it is
-/// written; what keeps both sides busy is the pipe or socket between them.
+/// The bytes that may be queued for a peer before output has to wait. Few, so that they are still in the processor's
+/// cache when they are written; the pipe or socket between the two keeps both sides busy.
 const OUTPUT: usize = SLOW / 4;
 
-/// What may lie ahead of a peer in answers before nothing more is read from it. Output waits much earlier: a peer that is
-/// busy sending must be able to finish what it sends before it reads.
+/// The bytes that may be queued for a peer before the server stops reading from it. Output waits much earlier: a peer
+/// that is busy sending must be able to finish before it reads.
 const ANSWERS: usize = 16 * SLOW;
 
-/// Where messages are written.
+/// The writing half of a connection.
 pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// The other side. Cheap to clone.
+/// The other side of a connection. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Peer {
     shared: Arc<Shared>,
@@ -33,27 +33,27 @@ struct Shared {
     outbox: Outbox<Sink>,
     framing: Framing,
     stamping: Stamping,
-    /// Whether the other side was told that nothing more will come.
+    /// Whether a close frame was sent.
     closing: Mutex<bool>,
     /// How many frames were masked.
     masked: AtomicU64,
 }
 
-/// How messages are told apart.
+/// How messages are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Each is a line.
     Lines,
     /// Each is a message of a WebSocket whose server we are.
     WebSocket,
-    /// Each is a message of a WebSocket whose client we are. Its frames are masked with numbers that begin here.
+    /// Each is a message of a WebSocket whose client we are. The masks of its frames are derived from this seed.
     MaskedWebSocket {
-        /// One that the other side does not know.
+        /// A number that the other side cannot know.
         seed: u64,
     },
 }
 
-/// Whether notifications say when they were sent.
+/// Whether notifications carry the time at which they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stamping {
     /// In a member `emittedAtMs`.
@@ -107,17 +107,17 @@ impl Peer {
         self.send(&ResultMessage { id, result });
     }
 
-    /// Asks for something.
+    /// Sends a request.
     pub(crate) fn request(&self, id: &RequestId, method: &str, params: &impl Serialize) {
         self.send(&Request { id, method, params });
     }
 
-    /// Says why a request is not carried out.
+    /// Answers a request with an error.
     pub(crate) fn refuse(&self, id: &RequestId, refusal: &Refusal) {
         self.send(&Refused { error: refusal, id });
     }
 
-    /// Tells something that was not asked for.
+    /// Sends a notification.
     pub(crate) fn notify(&self, method: &str, params: &impl Serialize) {
         let emitted_at_ms = self.stamp();
         self.send(&Notification { method, params, emitted_at_ms });
@@ -131,11 +131,11 @@ impl Peer {
         })
     }
 
-    /// Answers a request with a result that may be large, and is let go of as soon as possible.
+    /// Answers a request with a result that may be large, and frees it as soon as possible.
     pub(crate) fn answer_with(&self, id: &RequestId, result: impl Serialize) {
         let message = serde_json::to_vec(&ResultMessage { id, result: &result });
         drop(result);
-        // As in `send`.
+        // Serialising cannot fail: see `send`.
         let Ok(mut message) = message else { return };
         match self.shared.framing {
             Framing::Lines => {
@@ -146,7 +146,7 @@ impl Peer {
         }
     }
 
-    /// Sends one message that is JSON already.
+    /// Sends one message that is already JSON.
     pub(crate) fn push(&self, message: impl AsRef<[u8]>) {
         let message = message.as_ref();
         match self.shared.framing {
@@ -160,7 +160,7 @@ impl Peer {
         self.push_frame(Opcode::Pong, payload);
     }
 
-    /// Says that nothing more will come, where that can be said. What is pushed afterwards is not sent.
+    /// Sends a close frame on a WebSocket. Messages pushed afterwards are dropped.
     pub(crate) fn close(&self, code: u16, reason: &str) {
         if self.shared.framing == Framing::Lines {
             return;
@@ -173,7 +173,7 @@ impl Peer {
         self.push_frame(Opcode::Close, &payload);
     }
 
-    /// Ends our side once everything is written, or the peer takes nothing any more.
+    /// Closes this side once everything is written, or the peer takes nothing any more.
     pub(crate) async fn finish(&self, code: u16) {
         self.close(code, "");
         self.shared.outbox.finish().await;
@@ -192,7 +192,7 @@ impl Peer {
                 &masked
             }
         };
-        // Nothing may stand after a close frame, not even another one, so nobody comes between the question and the frame.
+        // No frame may follow a close frame, not even another one, so the check and the push happen under one lock.
         let mut closing = self.shared.closing.lock().unwrap_or_else(PoisonError::into_inner);
         if !*closing {
             *closing = opcode == Opcode::Close;
@@ -200,12 +200,12 @@ impl Peer {
         }
     }
 
-    /// Waits until output may be sent. Says no when the peer takes nothing any more.
+    /// Waits until output may be sent. An error if the peer takes nothing any more.
     pub(crate) async fn room(&self) -> Result<(), Broken> {
         self.shared.outbox.room_within(OUTPUT).await
     }
 
-    /// Waits until answers may be made. Says no when the peer takes nothing any more.
+    /// Waits until replies may be made. An error if the peer takes nothing any more.
     pub(crate) async fn room_for_answers(&self) -> Result<(), Broken> {
         self.shared.outbox.room_within(ANSWERS).await
     }
@@ -215,7 +215,7 @@ impl Peer {
         self.shared.outbox.broken().await;
     }
 
-    /// Shapes of ours serialise: they hold no maps with odd keys and no failing members.
+    /// The crate's own types always serialise: they hold no maps with keys other than strings and no failing members.
     fn send(&self, message: &impl Serialize) {
         if let Ok(message) = serde_json::to_vec(message) {
             self.push(&message);
@@ -224,7 +224,7 @@ impl Peer {
 }
 
 impl Shared {
-    /// What to mask the next frame with. It only has to be such that a page cannot foresee it.
+    /// The mask of the next frame. A page must not be able to predict it; it need not be secret otherwise.
     fn next_mask(&self) -> Option<[u8; 4]> {
         let Framing::MaskedWebSocket { seed } = self.framing else { return None };
         let count = self.masked.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A socket at a path: for its owner only, taken from nobody who is alive, and gone with us.
+//! A unix socket at a path: accessible to its owner only, never taken from a live server, and removed with this one.
 
 use std::fs::File;
 use std::io;
@@ -12,23 +12,23 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::net::{UnixListener, UnixStream};
 
-/// How many clients may wait to be accepted.
+/// The backlog of the socket.
 const BACKLOG: i32 = 1024;
 
-/// How soon and how often it is tried again to be the only one who takes a path in a folder.
+/// The interval and the number of attempts to lock the directory of a socket.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 const TRIES: usize = 200;
 
-/// There can be no socket at a path.
+/// Why a path cannot hold a socket.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketPathError {
-    /// Something that is no socket is there.
+    /// A file of another kind is there.
     #[error("{} is there already and is no socket; name another path", path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
     },
-    /// Somebody listens there.
+    /// Another server listens there.
     #[error("somebody listens at {} already; name another path, or end that server", path.display())]
     Taken {
         /// The path.
@@ -39,30 +39,31 @@ pub enum SocketPathError {
     Refused {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// A socket at a path.
+/// A listening unix socket at a path.
 #[derive(Debug)]
 pub(crate) struct SocketPath {
     listener: UnixListener,
     path: PathBuf,
-    /// Which file is ours: somebody may have put another in its place.
+    /// Device and inode of the socket: another process may have put another file in its place.
     identity: (u64, u64),
 }
 
 impl SocketPath {
-    /// Takes a path. What a server that died left there is replaced.
+    /// Listens at a path. A socket that a dead server left there is replaced.
     pub(crate) async fn take(path: &Path) -> Result<Self, SocketPathError> {
         let refused = |error| SocketPathError::Refused { path: path.to_owned(), error };
         let path = std::path::absolute(path).map_err(refused)?;
-        // Nobody else may take what we find dead for dead too, and away when it is ours and alive.
+        // The lock keeps a second server from finding the same socket dead and removing it after this one has replaced
+        // it.
         let _turn = turn(&path).await.map_err(refused)?;
         clear(&path).await?;
         let listener = bind(&path).map_err(|error| match error.kind() {
-            // Somebody else came first.
+            // Another server was faster.
             io::ErrorKind::AddrInUse => SocketPathError::Taken { path: path.clone() },
             _ => refused(error),
         })?;
@@ -87,18 +88,19 @@ impl Drop for SocketPath {
     }
 }
 
-/// Waits until no other server takes a path in the same folder, which takes one milliseconds. A lock that is held for longer is
-/// none of ours: every process that can read the folder can lock it, a confined command too. Then two servers that start at the
-/// same moment can each take the other's socket for dead; that is better than no server at all.
+/// Waits until no other server takes a path in the same directory, which takes one milliseconds. A lock that is held
+/// for longer does not belong to a server: every process that can read the directory can lock it, a confined command
+/// too. In that case two servers that start at the same moment can each take the other's socket for dead; that is
+/// better than no server at all.
 async fn turn(path: &Path) -> io::Result<File> {
     let (directory, _) = parted(path)?;
     for _ in 0..TRIES {
         match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}
-            // Where there are no locks we are as safe as one can be.
+            // A file system without locks offers nothing safer.
             Ok(()) | Err(_) => return Ok(directory),
         }
-        // timer: a lock that was given back tells nobody, and one that never is must not keep us.
+        // timer: the release of the lock causes no event, and a lock that is never released must not stop the start.
         tokio::time::sleep(TRY_AGAIN).await;
     }
     Ok(directory)
@@ -108,7 +110,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     std::fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Takes away what a server that died left at a path.
+/// Removes the socket that a dead server left at a path.
 async fn clear(path: &Path) -> Result<(), SocketPathError> {
     let refused = |error| SocketPathError::Refused { path: path.to_owned(), error };
     match std::fs::symlink_metadata(path) {
@@ -134,7 +136,7 @@ pub(crate) async fn connect(path: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(short(&directory, &name)).await
 }
 
-/// Nobody else can connect at any moment: the file has its mode from the beginning.
+/// Binds and listens. No other user can connect at any moment: the file has its mode from the beginning.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -151,8 +153,8 @@ fn parted(path: &Path) -> io::Result<(File, PathBuf)> {
     Ok((File::open(directory)?, name.into()))
 }
 
-/// The address of a socket may have about a hundred bytes, which a path easily exceeds; the way through an open directory
-/// seldom does.
+/// The address of a socket is limited to about a hundred bytes, which a path easily exceeds; a path through an open
+/// directory rarely does.
 fn short(directory: &File, name: &Path) -> PathBuf {
     Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name)
 }
@@ -168,7 +170,7 @@ mod tests {
     #[tokio::test]
     async fn a_socket_is_for_its_owner_only_and_gone_with_us() {
         let scratch = Scratch::new("place-owner");
-        // Far beyond what the address of a socket can hold.
+        // Far beyond the limit of a socket's address.
         let directory = scratch.path().join("d".repeat(120));
         std::fs::create_dir(&directory).expect("a directory");
         let path = directory.join("s");

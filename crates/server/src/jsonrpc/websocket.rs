@@ -1,8 +1,8 @@
-//! Messages over a WebSocket, one per message of the socket, whichever side we are.
+//! Messages over a WebSocket, for either side of it.
 //!
-//! The frames are read here and written by the [`Peer`], so that pushing a message needs no other task and a slow client
-//! is slow in the same way as on a pipe. Text is not checked for UTF-8: a message that is none is refused as a message,
-//! and the connection goes on.
+//! Frames are read here and written by the [`Peer`], so that pushing a message needs no other task and a slow client is
+//! slow in the same way as on a pipe. Text is not checked for UTF-8: the handler rejects an invalid message, and the
+//! connection goes on.
 
 pub(crate) mod assembler;
 pub(crate) mod frame;
@@ -20,53 +20,52 @@ pub(crate) use self::assembler::Sender;
 /// How much is read at once.
 const STEP: usize = 64 * 1024;
 
-/// How much may lie unread while nobody wants messages.
+/// The read-ahead while no messages are wanted.
 const READ_AHEAD: usize = 1024 * 1024;
 
-/// What a client's key is completed with to prove that the answer was made for it.
+/// The suffix with which a server hashes a client's key, to prove that its reply was made for it (RFC 6455, 1.3).
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Why a connection is closed, as the protocol numbers it.
+/// The status codes of close frames.
 pub(crate) mod close {
     pub(crate) const NORMAL: u16 = 1000;
     /// The server stops.
     pub(crate) const GOING_AWAY: u16 = 1001;
     pub(crate) const PROTOCOL_ERROR: u16 = 1002;
-    /// Stands for a close frame without a code, and is never sent.
+    /// Stands for a close frame without a code; never sent.
     pub(crate) const NO_STATUS: u16 = 1005;
 }
 
-/// The answer to a client's `Sec-WebSocket-Key`.
+/// The `Sec-WebSocket-Accept` for a client's `Sec-WebSocket-Key`.
 pub(crate) fn accept_key(key: &[u8]) -> String {
     STANDARD.encode(Sha1::new().chain_update(key).chain_update(KEY_SUFFIX).finalize())
 }
 
-/// The messages that come in over a WebSocket. Whoever waits for one may give up at any point and ask again.
+/// The messages of a WebSocket. Cancel safe: dropping a wait for the next one loses nothing.
 pub(crate) struct Frames<R> {
     source: R,
     assembler: Assembler,
     peer: Peer,
 }
 
-/// What came next.
+/// The kind of the next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// A message, to be fetched with [`Frames::take_message`] before anything else is asked for.
+    /// A message, to be fetched with [`Frames::take_message`] before the next call.
     Message,
-    /// One longer than the limit, which was skipped but for its beginning, to be fetched likewise.
+    /// A message longer than the limit, skipped but for its beginning, which is fetched likewise.
     TooLong,
-    /// Something between the connection's ends that was dealt with. It may have been answered, so whoever sends many must
-    /// take those answers.
+    /// A control frame that was handled. It may have been answered, so a sender of many must take those replies.
     Aside,
 }
 
 impl<R: AsyncRead + Unpin> Frames<R> {
-    /// Messages of at most this many bytes. What the protocol asks to be answered is answered through the peer.
+    /// Messages of at most this many bytes. Pings and protocol errors are answered through the peer.
     pub(crate) fn up_to(limit: usize, source: R, (sender, peer): (Sender, Peer)) -> Self {
         Self { source, assembler: Assembler::new(sender, limit), peer }
     }
 
-    /// What comes next; none at the end, which the peer is told of where it has to be.
+    /// The next event; `None` at the end. The peer gets a close frame where the protocol demands one.
     pub(crate) async fn next(&mut self) -> Option<Came> {
         loop {
             match self.assembler.next() {
@@ -87,14 +86,14 @@ impl<R: AsyncRead + Unpin> Frames<R> {
                     return None;
                 }
             }
-            // Input that cannot be read has ended, and so has a message that was cut off.
+            // A read error counts as the end of the input, and so does a truncated message.
             if self.fill().await == 0 {
                 return None;
             }
         }
     }
 
-    /// The message that [`Came::Message`] told of.
+    /// The message that [`Came::Message`] announced.
     pub(crate) fn take_message(&mut self) -> Vec<u8> {
         self.assembler.take_message()
     }
@@ -109,8 +108,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         std::future::pending::<()>().await;
     }
 
-    /// Reads to the end and looks at nothing. A socket that is closed with something unread in it takes back what was
-    /// sent through it last.
+    /// Reads to the end and discards everything. Closing a socket with unread input in it discards what was sent
+    /// through it last.
     pub(crate) async fn forget_the_rest(&mut self) {
         loop {
             self.assembler.incoming().clear();

@@ -1,4 +1,4 @@
-//! What stands between a socket and messages: the HTTP request that turns a connection into a WebSocket, and the gate.
+//! The upgrade of a connection: the HTTP request that makes it a WebSocket, and the gate that checks the request.
 
 use std::convert::Infallible;
 use std::io::Cursor;
@@ -29,20 +29,20 @@ use crate::gate::{Called, Gate, given_up, plain, unauthorized};
 use crate::tls::ServerTls;
 use crate::unread::{WakeSocket, network, nobody_reads};
 
-/// Where supervisors ask whether we are there.
+/// The paths of health checks.
 const PROBES: [&str; 2] = ["/readyz", "/healthz"];
 
-/// The version of the WebSocket protocol that there is.
+/// The only version of the WebSocket protocol.
 const VERSION: HeaderValue = HeaderValue::from_static("13");
 
-/// A socket that can be read and written at the same time.
+/// A socket that can be split into halves for reading and writing.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
     fn halves(self) -> (Source, Sink);
 
-    /// Done when the other side reads no more, though it has not closed the socket, where there is such a thing.
+    /// Done when the other side has stopped reading without closing the socket, if the socket reports that.
     fn unread(&self) -> Unread;
 
-    /// The address at which the client reached this machine; none if it came by a path.
+    /// The address at which the client reached this machine; `None` over a unix socket.
     fn local_address(&self) -> Option<IpAddr>;
 }
 
@@ -58,7 +58,7 @@ impl Stream for TcpStream {
     fn unread(&self) -> Unread {
         match (self.local_addr(), self.peer_addr()) {
             (Ok(ours), Ok(theirs)) => Box::pin(network::nobody_reads(ours, theirs)),
-            // It is gone already, and reading will tell.
+            // The connection is gone already, and reading will report it.
             _ => Box::pin(std::future::pending()),
         }
     }
@@ -77,7 +77,7 @@ impl Stream for UnixStream {
     fn unread(&self) -> Unread {
         match self.as_fd().try_clone_to_owned() {
             Ok(socket) => Box::pin(nobody_reads(socket)),
-            // Out of descriptors: it is noticed when something is written.
+            // Out of descriptors: writing will report a peer that has gone.
             Err(_) => Box::pin(std::future::pending()),
         }
     }
@@ -87,15 +87,15 @@ impl Stream for UnixStream {
     }
 }
 
-/// The way in.
+/// Upgrades connections to WebSockets.
 pub(crate) struct WsUpgrade {
     pub(crate) gate: Gate,
-    /// The address that was bound; none if there is only a path.
+    /// The bound address; `None` for a path.
     pub(crate) bound: Option<IpAddr>,
     /// How connections are encrypted, if they are.
     pub(crate) tls: Option<ServerTls>,
     pub(crate) turned_away: TurnedAway,
-    /// Says that the port is one of Windlass's, for as long as it is.
+    /// Marks the port as one of Windlass's for as long as the server runs.
     #[expect(dead_code, reason = "it is there to be dropped with the server")]
     pub(crate) announced: Option<Announcement>,
 }
@@ -103,7 +103,7 @@ pub(crate) struct WsUpgrade {
 type HttpResponse = Response<Full<Bytes>>;
 
 impl WsUpgrade {
-    /// Encrypts the connection, where that is asked for, and makes it a WebSocket.
+    /// Encrypts the connection, if the server does so, and makes it a WebSocket.
     pub(crate) async fn open<S: Stream>(
         &self,
         stream: S,
@@ -115,7 +115,7 @@ impl WsUpgrade {
         }
     }
 
-    /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
+    /// Answers requests until one of them upgrades the connection; `None` if it ends before.
     async fn upgrade<S: Stream>(
         &self,
         stream: S,
@@ -149,7 +149,7 @@ impl WsUpgrade {
         if parts.read_buf.is_empty() {
             return Some((source, sink, unread));
         }
-        // A client may send its first message without waiting for the answer.
+        // A client may send its first message without waiting for the reply, so that bytes of it are buffered already.
         Some((Box::new(Cursor::new(parts.read_buf).chain(source)), sink, unread))
     }
 
@@ -172,7 +172,7 @@ impl WsUpgrade {
     }
 }
 
-/// The key of a request for a WebSocket.
+/// The `Sec-WebSocket-Key` of a request for a WebSocket.
 fn wanted_socket<B>(request: &Request<B>) -> Option<&HeaderValue> {
     let headers = request.headers();
     let wanted = request.method() == Method::GET
@@ -183,7 +183,7 @@ fn wanted_socket<B>(request: &Request<B>) -> Option<&HeaderValue> {
     headers.get(SEC_WEBSOCKET_KEY).filter(|_| wanted)
 }
 
-/// Whether a header whose value is a list names this.
+/// Whether a header whose value is a list contains this.
 fn lists(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
     let named = |value: &HeaderValue| {
         value
@@ -210,7 +210,7 @@ fn switching(key: &HeaderValue) -> HttpResponse {
     let headers = answer.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    // Base64 is a header value.
+    // Base64 is always a valid header value.
     if let Ok(accept) = HeaderValue::try_from(accept_key(key.as_bytes())) {
         headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
     }

@@ -1,7 +1,7 @@
-//! A server that does nothing but what the official conformance suite asks for. It shares every byte of the transports
-//! with the real one, so that the suite tests those.
+//! A server that implements only the tests of the official conformance suite. It shares all code of the transports with
+//! the real one, so that the suite tests those.
 //!
-//! The names and texts here are the suite's; what they mean is written there.
+//! The names and texts here are the suite's; it defines their meaning.
 #![expect(deprecated, reason = "the suite also tests what only the older protocols have")]
 
 mod catalogue;
@@ -30,7 +30,7 @@ use tokio::sync::broadcast;
 
 use crate::gate::Token;
 
-/// How many states of unfinished requests are remembered; the oldest are forgotten.
+/// The number of states of unfinished requests that are kept; the oldest are forgotten.
 const STATE_LIMIT: usize = 64;
 
 /// How many changes may wait for a slow subscriber.
@@ -43,7 +43,8 @@ pub struct Fixtures {
 }
 
 struct Shared {
-    /// What unfinished requests were told to show again. A client cannot make one up.
+    /// The states that clients of unfinished requests must send back. They are random, so that a client cannot make one
+    /// up.
     states: Mutex<VecDeque<(Token, &'static str)>>,
     changes: broadcast::Sender<Change>,
     tasks: TaskManager,
@@ -61,7 +62,7 @@ impl Drop for Shared {
     }
 }
 
-/// A list that changed, for those who listen.
+/// A list that changed, for subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Tools,
@@ -69,7 +70,7 @@ enum Change {
 }
 
 impl Fixtures {
-    /// A fresh one.
+    /// A new server.
     #[must_use]
     pub fn new() -> Self {
         let shared = Shared {
@@ -80,7 +81,7 @@ impl Fixtures {
         Self { shared: Arc::new(shared) }
     }
 
-    /// A state for the client to show again, which stands for this stage of a request.
+    /// Creates a state for this stage of a request, which the client sends back.
     fn issue(&self, stage: &'static str) -> Result<String, ErrorData> {
         let secret = Token::random().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let mut states = self.shared.states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +91,7 @@ impl Fixtures {
         Ok(shown)
     }
 
-    /// The stage that a state stands for.
+    /// The stage of a state.
     fn stage(&self, state: &str) -> Result<&'static str, ErrorData> {
         let states = self.shared.states.lock().unwrap_or_else(PoisonError::into_inner);
         let found = states.iter().find(|(issued, _)| issued.is(state.as_bytes())).map(|(_, stage)| *stage);
@@ -98,7 +99,7 @@ impl Fixtures {
     }
 
     fn announce(&self, change: Change) {
-        // Nobody has to listen.
+        // There may be no subscribers.
         let _ = self.shared.changes.send(change);
     }
 }
@@ -109,7 +110,7 @@ impl Default for Fixtures {
     }
 }
 
-/// A value of the protocol from the JSON that the suite shows.
+/// Converts the suite's JSON into a type of the protocol.
 fn from_json<T: DeserializeOwned>(json: Value) -> Result<T, ErrorData> {
     serde_json::from_value(json).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
@@ -252,7 +253,7 @@ impl ServerHandler for Fixtures {
         _: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // The method is gone from the newer protocol.
+        // The newer protocol removed this method.
         let gone = context.protocol_version().is_some_and(|version| !version.has_initialize());
         if gone { Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>()) } else { Ok(()) }
     }
@@ -268,7 +269,7 @@ impl ServerHandler for Fixtures {
                 () = subscription.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
-            // What the client did not ask for, the sink refuses; that is its business.
+            // The sink rejects notifications that the client did not subscribe to, which is intended.
             let _ = match change {
                 Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
                 Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,

@@ -1,4 +1,5 @@
-//! The tools of one engine for clients of the Model Context Protocol. Translates; what a tool does is `windlass-tools`'.
+//! The tools of one engine for clients of the Model Context Protocol. This module translates; `windlass-tools`
+//! implements the tools.
 
 mod asking;
 mod calls;
@@ -31,7 +32,7 @@ use self::parked::ParkedCalls;
 use self::reply_style::ReplyStyle;
 use crate::panics::survived;
 
-/// What a model is told about the tools as a whole.
+/// The instructions for the model about the tools as a whole.
 const INSTRUCTIONS: &str = "\
 Windlass runs commands and keeps every byte they print. A command is a session with an id: it goes on running when a \
 call returns, and later calls read what is new, wait for a pattern, an exit or silence, type into it, or stop it with \
@@ -39,10 +40,11 @@ everything it started. Use it for builds and tests that take long, servers, REPL
 questions. Replies are cut to a budget and say how to read what was left out. A command that fails is a result, not an \
 error.";
 
-/// How long a client may keep the list of tools, which never changes while we run.
+/// How long a client may cache the list of tools, which never changes while the server runs.
 const TOOLS_LAST_MS: u64 = 60 * 60 * 1000;
 
-/// Most calls are faster, and asking again and again for the result of a fast one would only slow it down.
+/// The time after which a call becomes a task. Most calls are faster, and polling for the result of a fast one would
+/// only slow it down.
 const TASK_AFTER: Duration = Duration::from_secs(5);
 
 /// The server for one client. Clients over HTTP get one each, over the same toolbox.
@@ -53,7 +55,7 @@ pub struct Windlass {
     task_after: Duration,
 }
 
-/// What all clients of a toolbox share.
+/// The state that all clients of a toolbox share.
 struct HandlerShared {
     toolbox: Toolbox,
     tools: Vec<Tool>,
@@ -77,20 +79,20 @@ impl Windlass {
         Self { desk: Arc::new(desk), follower: Follower::default(), task_after: TASK_AFTER }
     }
 
-    /// After how long a call becomes a task, for clients that know tasks.
+    /// Sets the time after which a call becomes a task, for clients that support tasks.
     #[must_use]
     pub fn with_tasks_after(self, task_after: Duration) -> Self {
         Self { task_after, ..self }
     }
 
-    /// Makes sure that the toolbox knows whose sessions it starts and shows. Every request may be a client's first: newer
-    /// revisions have no greeting.
+    /// Sets the client for which the toolbox starts and shows sessions. Every request may be a client's first: newer
+    /// revisions have no handshake.
     fn meet(&self, context: &RequestContext<RoleServer>) {
         let client = context.client_info();
         self.desk.toolbox.set_client(client.as_ref().map(|it| it.name.as_str()).unwrap_or_default());
     }
 
-    /// The same for another client: it has its own subscriptions and shares the rest.
+    /// A server for another client: it has its own subscriptions and shares the rest.
     #[must_use]
     pub fn for_another_client(&self) -> Self {
         Self { desk: Arc::clone(&self.desk), follower: Follower::default(), task_after: self.task_after }
@@ -109,13 +111,13 @@ impl Drop for HandlerShared {
     }
 }
 
-/// The value that our transport has attached to a request: to the message on pipes, to the HTTP request otherwise.
+/// The value that the transport has attached to a request: to the message on pipes, to the HTTP request otherwise.
 fn extension<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {
     let over_http = || context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<T>());
     context.extensions.get::<T>().or_else(over_http)
 }
 
-/// A tool as the protocol describes it.
+/// Converts a tool into the protocol's type.
 fn described(tool: &windlass_tools::Tool) -> Tool {
     let hints = &tool.hints;
     let annotations = ToolAnnotations::with_title(tool.title)
@@ -152,7 +154,7 @@ impl ServerHandler for Windlass {
     ) -> Result<ListToolsResult, ErrorData> {
         let mut tools = self.desk.tools.clone();
         if !ReplyStyle::of(&context).structure {
-            // A promise that is not kept would make the client refuse every result.
+            // A client that does not get structured results would reject every result of a tool that declares a schema.
             tools.iter_mut().for_each(|tool| tool.output_schema = None);
         }
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(TOOLS_LAST_MS))
@@ -176,7 +178,7 @@ impl ServerHandler for Windlass {
             answer = survived(self.desk.call(request, &context, self.task_after)) => {
                 answer.unwrap_or_else(|panicked| Err(panicked.into()))
             }
-            // No client waits for this answer; the session goes on.
+            // The client does not wait for this reply; the session goes on.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
         }
     }
@@ -263,7 +265,7 @@ impl ServerHandler for Windlass {
         following::listen(&self.desk.toolbox, &subscription).await
     }
 
-    /// Whatever rmcp could not make sense of: unknown methods, and known ones with parameters of the wrong shape.
+    /// Requests that rmcp could not parse: unknown methods, and known ones with parameters of the wrong shape.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -281,7 +283,7 @@ impl ServerHandler for Windlass {
     }
 }
 
-/// Our methods whose parameters can be wrong, in either era.
+/// The supported methods that have parameters, in either era.
 const WITH_PARAMETERS: &[&str] = &[
     "tools/call",
     "tools/list",

@@ -1,10 +1,10 @@
-//! Clients over HTTP: one address, one token, as many clients as connect.
+//! MCP over HTTP: one address, one token, any number of clients.
 //!
-//! Clients of the older protocol have a place each, which they seldom give back; the one that was silent for longest loses
-//! it when there are too many.
+//! Each client of the older protocol has a session, which few clients end; when there are too many, the one that was
+//! silent for longest is closed.
 //!
-//! Every request must show the token; its `Host` must be a name of this server and its `Origin`, if a browser sent one,
-//! too, so that no web page can reach a server on the reader's own machine.
+//! Every request must carry the token; its `Host` must be a name of this server and its `Origin`, if a browser sent
+//! one, too, so that no web page can reach a server on its reader's own machine.
 
 mod clients;
 mod exchange;
@@ -43,45 +43,45 @@ use crate::jsonrpc::ws_upgrade::Stream;
 use crate::mcp::arrivals::Arrivals;
 use crate::tls::ServerTls;
 
-/// Where the protocol is spoken.
+/// The path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
 
-/// The most a request may say; the same as for a line.
+/// The largest body of a request; the same as for a line.
 const BODY_LIMIT: usize = crate::lines::LINE_LIMIT;
 
-/// How long what is being answered may take to go out once we are told to stop.
+/// How long responses under way may take once the server stops.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// How long a client of the older protocol may be silent before its place is given away. An agent thinks for minutes
-/// and its people sleep; the sessions themselves are not affected by it.
+/// How long a client of the older protocol may be silent before its MCP session is closed. An agent thinks for minutes
+/// and its people sleep; the commands' sessions are not affected.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The most clients of the older protocol that have a place.
+/// The limit on clients of the older protocol.
 pub const CLIENT_LIMIT: usize = 256;
 
-/// How the server is to be reached.
+/// The access control of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// Who is let in.
+    /// The credentials that clients must show.
     pub access: Access,
-    /// Names besides the loopback's and the bound address by which clients may call this server.
+    /// Names, besides those of the loopback and the bound address, by which clients may call this server.
     pub names: Vec<String>,
     /// How connections are encrypted, if they are.
     pub tls: Option<ServerTls>,
-    /// Takes a line about each caller that was refused for what it is.
+    /// Receives a line about each caller that was rejected.
     pub report: Report,
 }
 
-/// The address cannot be served on.
+/// Why the server cannot listen on an address.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Others could reach it, and nobody said that they may.
+    /// Other machines could reach it, and that was not allowed.
     #[error("{address} can be reached from other machines")]
     NotLoopback {
         /// The address.
         address: SocketAddr,
     },
-    /// Others could reach it, and everything would go over the wire as it is, the token too.
+    /// Other machines could reach it, and the traffic would not be encrypted, the token included.
     #[error("{address} can be reached from other machines, and connections are not encrypted")]
     Unencrypted {
         /// The address.
@@ -92,16 +92,16 @@ pub enum ListenError {
     Refused {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// Takes an address.
+/// Binds an address.
 ///
 /// # Errors
 ///
-/// When it reaches further than it may, or is taken.
+/// When it reaches further than allowed, or is taken.
 pub async fn listen(
     address: SocketAddr,
     reach: ServerReach,
@@ -117,8 +117,8 @@ pub async fn listen(
     TcpListener::bind(address).await.map_err(|error| ListenError::Refused { address, error })
 }
 
-/// Serves everybody who connects until `stop` is done; what is being answered then gets a moment to go out. Each client
-/// of the older protocol, and each request of the newer one, gets a handler of its own.
+/// Serves all clients that connect until `stop` is done; responses under way then get a moment to be written. Each
+/// client of the older protocol, and each request of the newer one, gets a handler of its own.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ pub async fn serve_http<H: ServerHandler>(
     drop(listener);
     over.cancel();
     let last_answers = async { while connections.join_next().await.is_some() {} };
-    // timer: a client that does not take its answer must not keep us.
+    // timer: a client that does not take its response must not keep the server.
     let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
     connections.shutdown().await;
     Ok(())
@@ -158,7 +158,8 @@ fn config(bound: IpAddr, options: &HttpOptions, over: CancellationToken) -> Stre
     let bracketed = |host: &String| if host.contains(':') { format!("[{host}]") } else { host.clone() };
     let origins: Vec<String> = hosts.iter().map(|host| format!("{scheme}://{}:*", bracketed(host))).collect();
     StreamableHttpServerConfig::default()
-        // The gate looks at it: this library takes `evil.example@127.0.0.1` and the first of two `Host` fields.
+        // The gate checks the host instead: this library accepts `evil.example@127.0.0.1` and the first of two `Host`
+        // fields.
         .disable_allowed_hosts()
         .with_allowed_origins(origins)
         .enforce_origin_validation()
@@ -175,23 +176,23 @@ fn places() -> Clients {
     Clients::new(places)
 }
 
-/// What stands between a connection and the protocol.
+/// The HTTP layer in front of the protocol's library.
 struct HttpFront<H> {
     gate: Gate,
-    /// The address that was bound.
+    /// The bound address.
     bound: IpAddr,
     tls: Option<ServerTls>,
     turned_away: TurnedAway,
     service: StreamableHttpService<H, Clients>,
     places: Arc<Clients>,
     arrivals: Arrivals,
-    /// The clients that have a place, the one that was heard of last at the end.
+    /// The MCP sessions of clients, the most recently used one last.
     recent: Mutex<VecDeque<String>>,
 }
 
 type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
-/// One connection, until its client closes it or we are told to stop.
+/// One connection, until its client closes it or the server stops.
 async fn converse<H: ServerHandler>(
     (stream, slot): (TcpStream, Arc<Slot>),
     door: Arc<HttpFront<H>>,
@@ -243,7 +244,7 @@ async fn answer_requests<H: ServerHandler>(
 }
 
 impl<H: ServerHandler> HttpFront<H> {
-    /// The reply to a request that is rejected before the protocol sees it. Which pages may call is for the protocol's library.
+    /// The reply to a request that is rejected before the protocol's library sees it. The library checks the origin.
     fn rejection<B>(
         &self,
         request: &Request<B>,
@@ -280,18 +281,19 @@ impl<H: ServerHandler> HttpFront<H> {
         let delivering = Delivering::new(&mut request, slot);
         let body = request.body().clone();
         let answer = exchange::explained(self.service.handle(request.map(Full::new)).await, &body);
-        // Whoever has no place yet may just have been given one. One that was made up is none.
+        // A client without a session may just have got one. An id that the client made up is none.
         let place = known.clone().or_else(|| place(answer.headers()));
         if let Some(place) = place.filter(|_| answer.status() != StatusCode::NOT_FOUND) {
             self.heard_of(place).await;
         }
-        // In a session, rmcp may end the events of a request without its response; the session's stream knows.
+        // In a session, rmcp may end the events of a request without its response; the session's stream settles the
+        // delivery.
         let delivering = if known.is_some() { delivering.settled_elsewhere() } else { delivering };
         answer.map(|body| delivering.with(body).boxed())
     }
 
-    /// Remembers that this client was heard of, and takes the place of the one that was silent for longest if there are
-    /// too many. It may begin anew, as after a restart; its sessions are not affected.
+    /// Marks this session as the most recent one, and closes the one that was silent for longest if there are too many.
+    /// Its client may start again, as after a restart; the commands' sessions are not affected.
     async fn heard_of(&self, place: String) {
         let silent = {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,13 +302,13 @@ impl<H: ServerHandler> HttpFront<H> {
             if recent.len() > CLIENT_LIMIT { recent.pop_front() } else { None }
         };
         if let Some(silent) = silent {
-            // One that went by itself has no place to lose.
+            // The session may have ended by itself.
             let _ = self.places.close_session(&silent.into()).await;
         }
     }
 }
 
-/// Whether a body asks for a tool. Only such requests have a turn: others may last as long as their client stays.
+/// Whether a body calls a tool. Only such requests take a turn: others may last as long as their client stays.
 fn calls_tool(body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Method<'a> {

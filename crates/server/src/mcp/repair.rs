@@ -1,17 +1,18 @@
-//! Requests that cannot be read as they are. The server replaces half of a surrogate pair, which JavaScript writes for half of
-//! an emoji, and says so in a note. It refuses anything else under the id of the request, if it finds one.
+//! Repairs and rejects requests that cannot be parsed. The server replaces half of a surrogate pair, which JavaScript
+//! writes for half of an emoji, and says so in a note. It rejects anything else under the id of the request, if it
+//! finds one.
 
 use memchr::{memchr, memmem};
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 
 use crate::mcp::wire::RejectedMessage;
 
-/// How many halves of characters were replaced in a request. An extension of the request.
+/// The number of unpaired surrogates that were replaced in a request. An extension of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Repaired(pub(crate) usize);
 
 impl Repaired {
-    /// For the caller.
+    /// The note for the caller.
     pub(crate) fn remark(self) -> String {
         let escapes = match self.0 {
             1 => "1 unpaired surrogate escape".to_owned(),
@@ -30,13 +31,13 @@ impl Repaired {
     }
 }
 
-/// The escape that stands for a character that cannot be represented. As long as the escape that it replaces.
+/// The escape of the replacement character, as long as the escape that it replaces.
 const REPLACEMENT: &[u8; 6] = br"\ufffd";
 
-/// The same JSON with each unpaired surrogate replaced, and how many there were; nothing, if there was none.
+/// The JSON with each unpaired surrogate replaced, and their number; `None` if there were none.
 pub(crate) fn without_lone_surrogates(json: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut at = [br"\ud", br"\uD"].iter().filter_map(|escape| memmem::find(json, *escape)).min()?;
-    // An escape is found by its beginning: a backslash before it may escape this one.
+    // Go back to the beginning of a run of backslashes: one before this escape may escape its backslash.
     at -= json[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
     let (mut repaired, mut count) = (Vec::new(), 0);
     while let Some(found) = memchr(b'\\', &json[at..]) {
@@ -63,7 +64,7 @@ enum Surrogate {
     Low,
 }
 
-/// The surrogate whose escape these bytes begin with.
+/// The surrogate that these bytes escape at their beginning.
 fn surrogate(json: &[u8]) -> Option<Surrogate> {
     let digits = json.strip_prefix(br"\u")?.get(..4)?;
     let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
@@ -74,10 +75,10 @@ fn surrogate(json: &[u8]) -> Option<Surrogate> {
     }
 }
 
-/// Why this is not JSON; nothing, if it is, or if no answer is expected.
+/// Why this is not JSON; `None` if it is, or if the sender expects no reply.
 pub(crate) fn unreadable(json: &[u8]) -> Option<RejectedMessage> {
     let error = serde_json::from_slice::<serde::de::IgnoredAny>(json).err();
-    // Skipping is not limited in depth; reading is.
+    // Skipping a value has no limit of depth; parsing it has one.
     let error = error.or_else(|| serde_json::from_slice::<serde_json::Value>(json).err())?;
     RejectedMessage::not_json(json, &error)
 }
@@ -128,7 +129,7 @@ mod tests {
             let _ = without_lone_surrogates(&bytes);
         }
 
-        /// `from_utf16_lossy` is what JavaScript does when it makes UTF-8 of such a string.
+        /// Compares with `from_utf16_lossy`, which does what JavaScript does when it encodes such a string as UTF-8.
         #[test]
         fn a_repaired_string_reads_as_javascript_would_write_it(text in pieces()) {
             let json = format!("\"{text}\"");

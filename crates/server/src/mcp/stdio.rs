@@ -1,4 +1,4 @@
-//! One client on our own input and output: served until it goes, or until we are told to stop.
+//! One client on the program's own input and output, served until it disconnects or the server stops.
 
 use std::io;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use tokio_util::sync::CancellationToken;
 use crate::mcp::wire::Wire;
 use crate::pipe::Pipe;
 
-/// How long a client may take the last answers. Most give a server two seconds to go.
+/// How long a client may take to read the last replies. Most give a server two seconds to exit.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Serves the client on standard input and output. Returns when it has closed its side, when it takes no more output,
-/// or when `stop` is done; what was under way is cancelled by then. `over` is called as soon as nobody waits for answers any
-/// more: a client that does not take the last of them must not hold up what has to end.
+/// or when `stop` is done; requests under way are cancelled by then. `over` is called as soon as the client waits for
+/// no replies any more: a client that does not read the last of them must not delay what has to end.
 ///
 /// # Errors
 ///
-/// When standard input or output is closed or cannot be used.
+/// When standard input or output is closed or unusable.
 pub async fn serve_stdio<H: ServerHandler>(
     handler: H,
     stop: impl Future<Output = ()> + Send,
@@ -52,7 +52,7 @@ async fn serve<H, R, W>(
     let over = CancellationToken::new();
     let wire = Wire::new(input, output, over.clone());
     let serving = async {
-        // A client that goes before it has said anything has simply gone.
+        // A client that disconnects before its first message is not an error.
         if let Ok(running) = serve_server_with_ct(handler, wire, over.clone()).await {
             let _ = running.waiting().await;
         }
@@ -64,6 +64,6 @@ async fn serve<H, R, W>(
         () = over.cancelled() => {}
     }
     tell();
-    // timer: a client that takes nothing any more would hold us up for ever.
+    // timer: a client that reads nothing any more would keep the server for ever.
     let _ = tokio::time::timeout(LAST_WRITES, serving).await;
 }

@@ -1,7 +1,8 @@
-//! Messages over lines: what comes in is read or refused, never a reason to stop; what goes out keeps its order.
+//! Messages over lines: incoming ones are parsed or rejected, and none stops the server; outgoing ones keep their
+//! order.
 //!
-//! A line that is no message is answered with an error and reading goes on. A client that sends more than it reads is
-//! not read from until it has caught up. At the end of the input the answers under way get a moment to go out.
+//! A line that is not a message is answered with an error and reading goes on. While a client sends more than it reads,
+//! the server does not read from it. At the end of the input the replies under way get a moment to be written.
 
 mod message;
 
@@ -26,50 +27,50 @@ use crate::lines::{Line, Lines};
 use crate::mcp::arrivals::Arrivals;
 use crate::outbox::Outbox;
 
-/// The most requests of one client that are under way at a time. One more is refused, not queued: a queue would keep
-/// the cancellation of what is under way from being read.
+/// The limit on requests of one client under way at a time. One more is rejected, not queued: behind a queue, the
+/// cancellation of a request under way could not be read.
 pub const IN_FLIGHT_LIMIT: usize = 256;
 
 /// How long requests under way may still be answered after the client has closed its side. Clients give a server about
-/// two seconds to go before they use force, and ending sessions needs most of them.
+/// two seconds to exit before they use force, and ending sessions needs most of them.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// A client on a pair of byte streams.
 pub(crate) struct Wire<R, W> {
     lines: Lines<R>,
     outbox: Outbox<W>,
-    /// Messages that came in one line with others.
+    /// Further messages of a line that held several.
     batch: VecDeque<ClientJsonRpcMessage>,
     in_flight: HashMap<RequestId, InFlight>,
     arrivals: Arrivals,
     stage: McpConnectionState,
-    /// Cancelled when nobody waits for answers any more.
+    /// Cancelled when the client waits for no replies any more.
     over: CancellationToken,
 }
 
 /// A request under way.
 struct InFlight {
     awaited: Awaited,
-    /// The way of its response to the client. The handler of the request has the same.
+    /// The delivery of its response to the client. The handler of the request has the same.
     delivery: Delivery,
 }
 
-/// What a request is about.
+/// The kind of result that a request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
-    /// Its answer.
+    /// A single reply.
     Answer,
-    /// What is said until somebody ends it. Nobody waits for its answer.
+    /// Notifications until the client cancels it. The client does not wait for the reply itself.
     Stream,
 }
 
-/// Where in its life a connection is.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum McpConnectionState {
-    /// No request has said yet which protocol is spoken.
+    /// No request has chosen a protocol yet.
     Opening,
     Open,
-    /// The input has ended; answers may still go out until then.
+    /// The input has ended; replies may still be written until then.
     Closing(Instant),
 }
 
@@ -90,13 +91,13 @@ where
         }
     }
 
-    /// The next message worth handing on; none once the input has ended.
+    /// The next message to pass on; `None` once the input has ended.
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             tokio::select! {
                 biased;
                 room = self.outbox.room() => room.ok()?,
-                // One that neither reads nor has anything more to say will not come back.
+                // A client that neither reads nor sends any more will not come back.
                 () = self.lines.ended() => return None,
             }
             if let Some(mut message) = self.batch.pop_front() {
@@ -105,7 +106,7 @@ where
                 }
                 continue;
             }
-            // Input that cannot be read has ended.
+            // A read error counts as the end of the input.
             match self.lines.next().await.ok().flatten()? {
                 Line::TooLong(beginning) => self.refuse(&RejectedMessage::too_long(&beginning)),
                 Line::Whole(range) => {
@@ -117,7 +118,7 @@ where
         }
     }
 
-    /// Decides whether a message is handed on, and keeps count of what is under way.
+    /// Decides whether a message is passed on, and tracks the requests under way.
     fn admit(&mut self, message: &mut ClientJsonRpcMessage) -> bool {
         match message {
             ClientJsonRpcMessage::Request(request) => {
@@ -138,14 +139,14 @@ where
                 }
                 true
             }
-            // A stray word before the first request is no reason to hang up, which is what rmcp would do.
+            // Ignore a stray notification before the first request: rmcp would close the connection.
             _ if self.stage == McpConnectionState::Opening => false,
             ClientJsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                     && let Some(request) = self.in_flight.remove(id)
                 {
-                    // Its response is dropped, even if it is made already: the next poll shows the output of that.
+                    // Its response is dropped, even if it exists already: the next poll shows that output.
                     request.delivery.revoke();
                 }
                 true
@@ -165,12 +166,12 @@ where
         self.outbox.push(&refusal.line());
     }
 
-    /// Gives the answers under way a moment. Every answer that goes out brings us here again.
+    /// Gives the replies under way a moment. Every reply that is written returns here.
     async fn last_answers(&mut self, until: Instant) {
         if self.in_flight.values().any(|request| request.awaited == Awaited::Answer) {
             tokio::select! {
                 () = self.outbox.broken() => {}
-                // timer: a call may take minutes, and whoever closed the input waits for us to go.
+                // timer: a call may take minutes, and a client that closed the input waits for the server to exit.
                 () = tokio::time::sleep_until(until) => {}
             }
         }
@@ -178,7 +179,7 @@ where
     }
 }
 
-/// The request that a message answers.
+/// The id of the request that a message answers.
 pub(crate) fn answered_id(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         ServerJsonRpcMessage::Response(response) => Some(&response.id),
@@ -187,7 +188,7 @@ pub(crate) fn answered_id(message: &ServerJsonRpcMessage) -> Option<&RequestId> 
     }
 }
 
-/// Whether this request settles which protocol is spoken. Until then rmcp takes nothing but requests.
+/// Whether this request chooses the protocol. Until then rmcp accepts only requests.
 fn opens(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,

@@ -1,6 +1,6 @@
-//! The same over TCP. Nothing goes over the wire when the other end stops reading for good: its system goes on taking what is
-//! sent, so writing tells nothing. Where that system is this one, as it is behind loopback addresses, it says of every
-//! socket which halves are shut, to whoever asks.
+//! The same over TCP. Nothing goes over the wire when the other end stops reading for good: its kernel goes on
+//! accepting data, so a write reveals nothing. If both ends are on this machine, as behind loopback addresses, the
+//! kernel reports over netlink which halves of a socket are shut.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,7 +11,8 @@ use rustix::net::{
 
 use super::EVERY;
 
-/// Waits until the socket at `theirs`, connected to `ours`, is shut for reading. For ever, if it is none of this machine's.
+/// Waits until the socket at `theirs`, connected to `ours`, is shut for reading. For ever, if it is not on this
+/// machine.
 pub(crate) async fn nobody_reads(ours: SocketAddr, theirs: SocketAddr) {
     loop {
         match look_at(theirs, ours) {
@@ -20,70 +21,70 @@ pub(crate) async fn nobody_reads(ours: SocketAddr, theirs: SocketAddr) {
             // Descriptors or memory may be short for a moment.
             Ok(Seen::Socket(_)) | Err(_) => {}
         }
-        // timer: nothing tells when it happens.
+        // timer: the shutdown causes no event.
         tokio::time::sleep(EVERY).await;
     }
 }
 
-/// The user and the number of a socket of this machine.
+/// The user and the inode of a socket of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
-    /// The user whose process made it.
+    /// The user whose process created it.
     pub(crate) user: u32,
-    /// Its number in the kernel's file system of sockets.
+    /// Its inode number in sockfs.
     pub(crate) inode: u64,
 }
 
-/// What is known of the owner of a socket.
+/// The result of a look-up of a socket's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owned {
     /// A process of this machine has it open.
     By(Owner),
-    /// There is no such socket in this network, or its owner has closed it.
+    /// The network namespace has no such socket, or its owner has closed it.
     Gone,
-    /// The kernel does not tell.
+    /// The kernel does not support the look-up.
     Untold,
 }
 
-/// The owner of the TCP socket at this address, connected to that one.
+/// The owner of the TCP socket at `at`, connected to `to`.
 pub(crate) fn owner(at: SocketAddr, to: SocketAddr) -> Owned {
     match look_at(at, to) {
-        // A socket that was closed before all of it was read lives on without a number.
+        // A socket that was closed before all of it was read lives on without an inode.
         Ok(Seen::Socket(socket)) if socket.owner.inode != 0 => Owned::By(socket.owner),
         Ok(Seen::Socket(_) | Seen::Nobody) => Owned::Gone,
         Ok(Seen::Nothing) | Err(_) => Owned::Untold,
     }
 }
 
-/// The half of a socket that is read, as the kernel counts them.
+/// The bit of the reading half in the kernel's mask (`RCV_SHUTDOWN`).
 const READING: u8 = 1;
 
-/// What this machine knows about a socket.
+/// The kernel's answer about a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// It is there.
+    /// It exists.
     Socket(Socket),
-    /// There is none such.
+    /// There is no such socket.
     Nobody,
-    /// The kernel does not tell us of sockets.
+    /// The kernel does not support or allow the question.
     Nothing,
 }
 
-/// What the kernel tells of a socket, as far as we ask.
+/// The properties of a socket that are used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
-    /// Which of its halves are shut.
+    /// The mask of its shut halves.
     shut: u8,
     owner: Owner,
 }
 
-/// Looks at the TCP socket at this address, connected to that one.
+/// Looks the TCP socket at `at`, connected to `to`, up over netlink.
 fn look_at(at: SocketAddr, to: SocketAddr) -> Result<Seen, Errno> {
     let Some(question) = question(at, to) else { return Ok(Seen::Nobody) };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let protocol = Some(netlink::SOCK_DIAG);
     let kernel = match socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol) {
-        // A machine without it, or a rule that forbids it.
+        // The kernel lacks `sock_diag`, or a filter forbids it.
         Err(Errno::AFNOSUPPORT | Errno::PROTONOSUPPORT | Errno::PERM | Errno::ACCESS) => {
             return Ok(Seen::Nothing);
         }
@@ -91,15 +92,15 @@ fn look_at(at: SocketAddr, to: SocketAddr) -> Result<Seen, Errno> {
     };
     send(&kernel, &question, SendFlags::empty())?;
     let mut answer = [0; ANSWER_LIMIT];
-    // It is there by the time the question is sent.
+    // The kernel answers while it handles the send.
     let (count, _) = recv(&kernel, &mut answer, RecvFlags::empty())?;
     Ok(told(&answer[..count]).map_or(Seen::Nobody, Seen::Socket))
 }
 
-/// What one socket is told in fits several times.
+/// Several times the length of an answer about one socket.
 const ANSWER_LIMIT: usize = 4096;
 
-/// `SOCK_DIAG_BY_FAMILY`: one socket's story, asked for and told.
+/// `SOCK_DIAG_BY_FAMILY`: the type of the question about one socket and of its answer.
 const ONE_SOCKET: u16 = 20;
 
 /// `NLM_F_REQUEST`.
@@ -113,7 +114,7 @@ const HEADER: usize = 16;
 /// The length of an `inet_diag_msg`.
 const STORY: usize = 72;
 
-/// `INET_DIAG_SHUTDOWN`: the attribute that holds the shut halves, which every story has.
+/// `INET_DIAG_SHUTDOWN`: the attribute with the mask of shut halves, which every answer has.
 const SHUT: u16 = 8;
 
 /// A `nlmsghdr` and an `inet_diag_req_v2` about one socket.
@@ -124,13 +125,13 @@ fn question(at: SocketAddr, to: SocketAddr) -> Option<Vec<u8>> {
         _ => return None,
     };
     let mut body = vec![u8::try_from(family.as_raw()).ok()?, TCP, 0, 0];
-    // In whatever state it is.
+    // In any state.
     body.extend(u32::MAX.to_ne_bytes());
     body.extend(at.port().to_be_bytes());
     body.extend(to.port().to_be_bytes());
     body.extend(at_ip);
     body.extend(to_ip);
-    // On any interface, and whichever socket it is.
+    // On any interface, with any cookie.
     body.extend(0_u32.to_ne_bytes());
     body.extend([0xff; 8]);
     let mut question = u32::try_from(HEADER + body.len()).ok()?.to_ne_bytes().to_vec();
@@ -147,7 +148,7 @@ fn padded(address: &[u8; 4]) -> [u8; 16] {
     whole
 }
 
-/// The socket in an answer; none where it is a refusal.
+/// Parses the socket in an answer; `None` for an error.
 fn told(answer: &[u8]) -> Option<Socket> {
     let length = usize::try_from(u32::from_ne_bytes(answer.get(..4)?.try_into().ok()?)).ok()?;
     if number(answer, 4)? != ONE_SOCKET {

@@ -1,4 +1,4 @@
-//! The app-server dialect, as clients on pipes meet it.
+//! The app-server dialect, tested by clients on pipes.
 
 mod input;
 mod lifecycle;

@@ -1,4 +1,4 @@
-//! Commands that rules want a person's word for: asked through clients that can ask, refused through others.
+//! Commands for which the rules require an approval: clients that can ask their user do so, others get a refusal.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn bench(name: &str) -> Bench {
     Bench::with_rules(name, Some(RULES))
 }
 
-/// Makes a file and says so.
+/// Creates a file and prints a word.
 fn making(bench: &Bench) -> Value {
     json!({ "cmd": format!("touch '{}' && echo made", bench.sign("file").display()) })
 }
@@ -133,7 +133,7 @@ async fn a_client_that_knows_tasks_is_asked_before_there_is_one() {
     bench.end().await;
 }
 
-/// The next thing that wants an answer.
+/// The server's next request.
 async fn next_request(client: &mut Client) -> Value {
     loop {
         let said = client.hear().await;
@@ -152,7 +152,7 @@ async fn until_not_working(client: &mut Client, task: &Value) -> Value {
     }
 }
 
-/// What the person is shown for these arguments; they decline.
+/// The text of the approval question for these arguments; the user declines.
 async fn shown(bench: &Bench, arguments: Value) -> String {
     let mut client = bench.client(json!({ "elicitation": {} })).await;
     client.say(&exec("1", arguments)).await;

@@ -1,4 +1,4 @@
-//! Real tools over a real engine, and nothing left of it afterwards.
+//! Real tools over a real engine, and no process left afterwards.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use windlass_tools::{Rules, RulesFile, Toolbox, ToolboxOptions, VariablePatterns
 
 use crate::rig::{Client, request};
 
-/// A toolbox, and what it lives in.
+/// A toolbox and its surroundings.
 pub(crate) struct Bench {
     pub(crate) toolbox: Toolbox,
     scratch: Scratch,
@@ -25,7 +25,7 @@ impl Bench {
         Self::with_rules(name, None)
     }
 
-    /// The same with rules.
+    /// The same, with rules.
     pub(crate) fn with_rules(name: &str, rules: Option<&str>) -> Self {
         let scratch = Scratch::new(&format!("server-{name}"));
         let token = survivors::token(name);
@@ -39,7 +39,7 @@ impl Bench {
         ];
         let mut options = ToolboxOptions::new(scratch.path(), environment);
         options.shell = "/bin/bash".into();
-        // The token is what the survivors are found by.
+        // The token must stay in the environment: the test finds survivors by it.
         options.policy.exclude = VariablePatterns::default();
         let rules = rules.map(|text| RulesFile::parse(text, "rules.toml").expect("the rules are in order"));
         options.rules = rules.map(|file| Arc::new(Rules::of(file)));
@@ -56,12 +56,12 @@ impl Bench {
         Client::greeted(self.server(), capabilities).await
     }
 
-    /// A file by which a test and a script tell each other how far they are.
+    /// A file by which a test and a script synchronise.
     pub(crate) fn sign(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// A script that goes on once the sign is there.
+    /// A script that waits until the sign exists.
     pub(crate) fn until_sign(&self, name: &str) -> String {
         format!("until [ -e '{}' ]; do sleep 0.02; done", self.sign(name).display())
     }
@@ -70,7 +70,7 @@ impl Bench {
         std::fs::write(self.sign(name), "").expect("the sign can be given");
     }
 
-    /// Ends everything and looks whether that is so.
+    /// Ends everything, and fails if a process is left.
     pub(crate) async fn end(self) {
         self.toolbox.shutdown().await;
         assert_eq!(survivors::bearing(&self.token), [] as [String; 0]);

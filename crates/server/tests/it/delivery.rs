@@ -1,4 +1,4 @@
-//! Every request is answered under its own id, and what a lost reply showed is shown by the next one.
+//! Every request is answered under its own id, and the contents of a lost reply are in the next one.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn start_echo(client: &mut Client) -> Value {
     client.answer("start").await["result"]["structuredContent"]["session"].clone()
 }
 
-/// A reply that was made as its request was cancelled went nowhere, and no later one showed its output.
+/// Regression test: a reply that was made while its request was cancelled was lost, and no later one showed its output.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_output_of_a_call_that_is_cancelled_at_any_moment_is_shown_by_the_next_one() {
     const ROUNDS: usize = 150;
@@ -42,7 +42,7 @@ async fn the_output_of_a_call_that_is_cancelled_at_any_moment_is_shown_by_the_ne
     for round in 0..ROUNDS {
         let (first, second) = (format!("a{round}"), format!("b{round}"));
         client.say(&write(&first, &session, &first)).await;
-        // From before the call begins to after its reply.
+        // Cancels at moments from before the call begins to after its reply.
         for _ in 0..round * 20 {
             tokio::task::yield_now().await;
         }
@@ -62,7 +62,8 @@ async fn the_output_of_a_call_that_is_cancelled_at_any_moment_is_shown_by_the_ne
             }
         }
         cancelled += usize::from(!is_answered);
-        // A call that is cancelled before it begins types nothing, and one that is cancelled late may type after the next.
+        // A call that is cancelled before it begins types nothing, and one that is cancelled late may type after the
+        // next.
         let answer = format!("got {first}.");
         if !seen.contains(&answer) && was_typed(&mut client, &session, &first).await {
             let until = json!({ "pattern": format!("got {first}\\.") });
@@ -78,7 +79,7 @@ async fn the_output_of_a_call_that_is_cancelled_at_any_moment_is_shown_by_the_ne
     bench.end().await;
 }
 
-/// Whether the program has seen this line, by its whole output.
+/// Whether the program has read this line, by its whole output.
 async fn was_typed(client: &mut Client, session: &Value, line: &str) -> bool {
     let arguments = json!({ "session_id": session, "grep": format!("got {line}\\.") });
     let call = json!({ "name": "read_output", "arguments": arguments });
@@ -113,7 +114,7 @@ async fn the_reply_of_a_task_is_delivered_when_its_client_fetches_it() {
     bench.end().await;
 }
 
-/// The runtime that asked may lose the reply on its own way to its client.
+/// The runtime that called may lose the reply on the way to its own client.
 #[tokio::test]
 async fn a_shim_hears_whether_its_reply_was_delivered() {
     let bench = Bench::new("shim-delivery");
@@ -122,7 +123,7 @@ async fn a_shim_hears_whether_its_reply_was_delivered() {
     let toolbox = bench.toolbox.clone();
     let shim = tokio::spawn(async move {
         while let Ok(caller) = door.knock().await {
-            // A caller that went away needs no answer.
+            // A caller that disconnected gets no reply.
             let _ = caller.serve(&toolbox).await;
         }
     });
@@ -152,7 +153,7 @@ async fn a_shim_hears_whether_its_reply_was_delivered() {
     bench.end().await;
 }
 
-/// Five were not answered, and one got the output of another call.
+/// Regression test: five were not answered, and one got the output of another call.
 #[tokio::test]
 async fn requests_under_one_id_at_once_are_answered_each_or_rejected() {
     let bench = Bench::new("same-id");
@@ -167,7 +168,7 @@ async fn requests_under_one_id_at_once_are_answered_each_or_rejected() {
     let calls: Vec<_> = (0..6).map(call).collect();
     let mut under_way: Vec<_> = calls.iter().map(|call| Box::pin(server.post(&headers, call))).collect();
     let mut answers: Vec<Option<Value>> = vec![None; calls.len()];
-    // One of them is carried out, whichever came first; the others are rejected before it ends.
+    // The first of them is carried out; the others are rejected before it ends.
     std::future::poll_fn(|cx| {
         for (call, answer) in under_way.iter_mut().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
             if let std::task::Poll::Ready(answered) = call.as_mut().poll(cx) {
@@ -262,7 +263,7 @@ async fn the_output_of_a_call_whose_connection_is_lost_is_shown_by_the_next_one(
         bench.give_sign("lost");
         let wait = call("wait_sessions", json!({ "session_ids": ["job"], "until": { "exit": true } }));
         server.post(&with_name("wait_sessions"), &wait).await;
-        // The reply of a request of the older protocol is made all the same, and may be made right now.
+        // The reply of a request of the older protocol is made all the same, perhaps right now.
         let poll = call("write_stdin", json!({ "session_id": "job", "until": { "exit": true } }));
         let shown = server.post(&with_name("write_stdin"), &poll).await.json();
         assert_eq!(output(&shown), "before\nafter\n", "{shown}");
@@ -271,7 +272,8 @@ async fn the_output_of_a_call_whose_connection_is_lost_is_shown_by_the_next_one(
     }
 }
 
-/// JavaScript writes half of an emoji like this. The request was answered under `id: null`, or with a page of text.
+/// JavaScript writes half of an emoji like this. Regression test: the request was answered under `id: null`, or with a
+/// page of text.
 #[tokio::test]
 async fn half_of_a_character_is_replaced_and_the_reply_says_so() {
     let bench = Bench::new("surrogate");

@@ -1,4 +1,4 @@
-//! The exec-server dialect, as its clients meet it.
+//! The exec-server dialect, tested by its clients.
 
 mod files;
 mod handshake;

@@ -1,4 +1,4 @@
-//! Clients over HTTP: who is let in, and what they get.
+//! MCP over HTTP: authorization, responses, and misbehaving clients.
 
 use std::net::SocketAddr;
 
@@ -28,7 +28,7 @@ impl Server {
         Self::of(move || fixtures.clone()).await
     }
 
-    /// A server whose clients get this handler each.
+    /// A server that creates a handler for each client.
     pub(crate) async fn of<H: Handler>(handler: impl Fn() -> H + Send + Sync + 'static) -> Self {
         let listener =
             listen("127.0.0.1:0".parse().unwrap(), ServerReach::Loopback, None).await.expect("a free port");
@@ -49,7 +49,7 @@ impl Server {
         format!("Bearer {}", self.token.reveal())
     }
 
-    /// Sends a request with these headers besides the usual ones, and reads the answer to its end.
+    /// Sends a request with these headers besides the usual ones, and reads the reply to its end.
     pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
         self.exchange(&self.posting(headers, &body.to_string())).await
     }
@@ -81,7 +81,7 @@ impl Server {
         tokio::time::timeout(HANG, exchange).await.expect("the server answers")
     }
 
-    /// Makes a client of the older protocol: gives the headers that it sends from now on.
+    /// Creates a client of the older protocol: returns the headers that it sends from now on.
     pub(crate) async fn greet(&self) -> [(&'static str, String); 2] {
         let auth = self.authorization();
         let info = json!({ "name": "test", "version": "1" });
@@ -98,7 +98,7 @@ impl Server {
     }
 }
 
-/// All that came back.
+/// The whole response.
 pub(crate) struct Answer(pub(crate) String);
 
 impl Answer {
@@ -112,7 +112,7 @@ impl Answer {
         pairs.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// The last JSON in it, be it the body or an event.
+    /// The last JSON in it, in the body or in an event.
     pub(crate) fn json(&self) -> Value {
         let lines = self.0.lines().rev().map(|line| line.trim_start_matches("data:").trim());
         let mut found = lines.filter(|line| line.starts_with('{')).map(serde_json::from_str);
@@ -288,11 +288,11 @@ async fn what_is_no_request_of_ours_is_refused_without_harm() {
 #[tokio::test]
 async fn a_server_that_stops_waits_for_nobody() {
     let server = Server::start().await;
-    // One that says nothing, and one that stopped in the middle of a word.
+    // One client that sends nothing, and one that stopped in the middle of a word.
     let _silent = TcpStream::connect(server.address).await.expect("the server is there");
     let mut halfway = TcpStream::connect(server.address).await.expect("the server is there");
     halfway.write_all(b"POST /mcp HT").await.expect("it takes this much");
-    // One that listens for changes.
+    // One client that is subscribed to changes.
     let auth = server.authorization();
     let mut listening = TcpStream::connect(server.address).await.expect("the server is there");
     let params = json!({ "notifications": { "toolsListChanged": true }, "_meta": modern(json!({})) });

@@ -1,4 +1,4 @@
-//! One client on a pair of pipes, and all that it can do wrong.
+//! One client on a pair of pipes, and all the mistakes that it can make.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn the_newer_protocol_needs_no_handshake() {
 async fn a_probe_for_the_newer_protocol_leaves_the_older_one_open() {
     let mut client = Client::of_fixtures();
     client.request("1", "server/discover", json!({ "_meta": modern(json!({})) })).await;
-    // Before the handshake this is out of place, and no reason to hang up.
+    // Before the handshake this is out of place, but must not close the connection.
     client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     client.greet(json!({})).await;
     let answer = client.request("2", "tools/call", simple_text()).await;
@@ -49,7 +49,7 @@ async fn a_probe_for_the_newer_protocol_leaves_the_older_one_open() {
     client.stop().await;
 }
 
-/// It was answered under `id: null`, so that the client waited for ever.
+/// Regression test: the reply had `id: null`, so that the client waited for ever.
 #[tokio::test]
 async fn json_that_is_nested_too_deeply_is_refused_under_its_id_unless_nobody_waits() {
     let mut client = Client::greeted(Fixtures::new(), json!({})).await;
@@ -207,7 +207,7 @@ async fn nobody_is_waited_for_once_the_client_is_gone() {
 
 #[tokio::test]
 async fn a_client_that_reads_late_loses_nothing() {
-    // Their answers are more than the pipe holds and more than is kept before reading stops.
+    // Their replies are more than the pipe and the queue hold before the server stops reading.
     const MANY: usize = 250;
     let mut client = Client::greeted(Fixtures::new(), json!({})).await;
     for number in 0..MANY {

@@ -1,4 +1,4 @@
-//! The server as its clients meet it.
+//! The server, tested by its clients.
 #![forbid(unsafe_code)]
 
 mod app;

@@ -27,7 +27,7 @@ fn session(started: &Value) -> Value {
     started["result"]["structuredContent"]["session"].clone()
 }
 
-/// The second reply tells the end, with the output, and the third one that nothing was written.
+/// The second reply reports the end, with the output, and the third one that nothing was written.
 fn check(replies: &[Value]) {
     let ids: Vec<&str> = replies.iter().filter_map(|reply| reply["id"].as_str()).collect();
     assert_eq!(ids, TYPED, "{replies:#?}");
@@ -87,7 +87,7 @@ async fn a_burst_of_writes_on_one_http_connection_is_answered_in_its_order() {
     bench.end().await;
 }
 
-/// Between connections the client knows no order, but each reply still has the output of its own call.
+/// The client knows no order between connections, but each reply still has the output of its own call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writes_on_several_http_connections_tell_the_end_once() {
     let bench = Bench::new("http-connections");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, exec};
 use crate::rig::{Client, modern, request};
 
-/// Hears until this is said.
+/// Reads messages up to one of this method.
 async fn until(client: &mut Client, method: &str) -> Value {
     loop {
         let said = client.hear().await;

@@ -1,4 +1,4 @@
-//! What the tests share: a server on a pair of pipes, and a client that speaks in lines.
+//! The fixture that these tests share: a server on a pair of pipes, and a client that sends lines.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use windlass_server::mcp::{Handler, serve_pipes};
 /// A test that waits this long has failed.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
-/// How much the pipes between client and server hold.
+/// The capacity of the pipes between client and server.
 const PIPE: usize = 64 * 1024;
 
-/// A client that says what it likes, line by line.
+/// A client that sends arbitrary lines.
 pub(crate) struct Client {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     input: WriteHalf<DuplexStream>,
@@ -65,7 +65,7 @@ impl Client {
         self.input.write_all(bytes).await.expect("the server takes it");
     }
 
-    /// What the server says next.
+    /// The server's next message.
     pub(crate) async fn hear(&mut self) -> Value {
         let line =
             tokio::time::timeout(HANG, self.lines.next_line()).await.expect("the server says something");
@@ -73,13 +73,13 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line}"))
     }
 
-    /// Asks, and gives back what is said under that id, whatever else is said before.
+    /// Sends a request, and returns the reply under its id; earlier messages are dropped.
     pub(crate) async fn request(&mut self, id: &str, method: &str, params: Value) -> Value {
         self.say(&request(id, method, params)).await;
         self.answer(id).await
     }
 
-    /// What is said under an id, whatever else is said before.
+    /// The reply under an id; earlier messages are dropped.
     pub(crate) async fn answer(&mut self, id: &str) -> Value {
         loop {
             let said = self.hear().await;
@@ -89,13 +89,13 @@ impl Client {
         }
     }
 
-    /// Tells the server to stop and waits until it has.
+    /// Stops the server and waits until it has ended.
     pub(crate) async fn stop(mut self) {
         drop(self.stop.take());
         self.gone().await;
     }
 
-    /// Closes our side and gives back all that the server still says.
+    /// Closes the client's side and returns all later messages of the server.
     pub(crate) async fn close(mut self) -> Vec<Value> {
         self.input.shutdown().await.expect("it can be closed");
         let mut said = Vec::new();
@@ -106,7 +106,7 @@ impl Client {
         said
     }
 
-    /// Goes away without a word, and waits until the server has noticed.
+    /// Disconnects, and waits until the server has noticed.
     pub(crate) async fn vanish(self) {
         let Self { lines, input, served, stop } = self;
         drop((lines, input));
@@ -125,7 +125,7 @@ pub(crate) fn request(id: &str, method: &str, params: impl Into<Value>) -> Value
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// What every request of the newer protocol carries.
+/// The metadata in every request of the newer protocol.
 pub(crate) fn modern(capabilities: impl Into<Value>) -> Value {
     let capabilities = capabilities.into();
     json!({

@@ -1,4 +1,4 @@
-//! What only a person may type: asked for through the client, told to the program alone.
+//! Secrets: the server asks the user through the client, and only the program gets the answer.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::rig::{Client, modern};
 
 const SECRET: &str = "correct horse battery staple";
 
-/// A program that asks like `sudo` does and says whether it was told the right thing.
+/// A program that asks for a password like `sudo`, and prints whether it got the right one.
 fn asking() -> Value {
     let script = format!(
         "read -rsp 'Password: ' given; echo; [ \"$given\" = '{SECRET}' ] && echo accepted || echo refused"
@@ -157,7 +157,7 @@ async fn a_client_without_a_person_is_not_asked() {
     bench.end().await;
 }
 
-/// The next thing that wants an answer.
+/// The server's next request.
 async fn next_request(client: &mut Client) -> Value {
     loop {
         let said = client.hear().await;

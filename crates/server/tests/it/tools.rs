@@ -131,7 +131,7 @@ async fn cancelling_a_request_ends_the_wait_and_not_the_session() {
     bench.give_sign("go on");
     let wait = json!({ "name": "wait_sessions", "arguments": { "session_ids": ["job"], "until": { "exit": true } } });
     client.say(&request("wait", "tools/call", wait)).await;
-    // Had the first request been answered, its answer would have come before this one.
+    // If the first request had been answered, its reply would have come before this one.
     let answer = client.hear().await;
     assert_eq!(answer["id"], "wait", "{answer}");
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
@@ -189,7 +189,7 @@ async fn cancelling_a_task_ends_the_wait_and_not_the_session() {
     bench.end().await;
 }
 
-/// Asks for a task until it is over, as clients do.
+/// Polls a task until it is over, as clients do.
 async fn poll(client: &mut Client, task: &Value) -> Value {
     loop {
         let state = client.request("poll", "tasks/get", task.clone()).await["result"].clone();

@@ -30,7 +30,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     Ok(())
 }
 
-/// The checks are in the order in which the dialect finds faults.
+/// Checks in the order in which the reference implementation of the dialect reports faults.
 fn plan(params: CommandExecParams, client: &Client, options: &AppOptions) -> Result<Launch, Refusal> {
     check_profile_is_allowed(&params, client)?;
     check_combinations(&params)?;

@@ -1,4 +1,4 @@
-//! `command/exec/resize`: another size for a command's terminal.
+//! `command/exec/resize`: resizes a command's terminal.
 
 use windlass_protocol::app::CommandExecResizeParams;
 use windlass_protocol::envelope::Refusal;

@@ -1,4 +1,4 @@
-//! What `command/exec/*` and `process/*` have in common once a process runs; only their words differ.
+//! The code that `command/exec/*` and `process/*` share once a process runs; only their error messages differ.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::app::input::{Last, Parties, Taken, Write};
 use crate::app::process::{Name, Process};
 use crate::app::start;
 
-/// The words of one kind of process.
+/// The error messages of one kind of process.
 pub(super) struct Words {
-    /// What a write must have.
+    /// The write has neither bytes nor an end.
     pub(super) nothing_to_write: &'static str,
-    /// No such process; its name follows.
+    /// There is no such process; its name follows.
     pub(super) not_there: &'static str,
-    /// It was started without input.
+    /// The process was started without input.
     pub(super) no_input: &'static str,
-    /// A size of nothing.
+    /// The size has no rows or no columns.
     pub(super) no_size: &'static str,
 }
 
@@ -40,7 +40,7 @@ pub(super) const PROCESS: Words = Words {
     no_size: "process size rows and cols must be greater than 0",
 };
 
-/// What is to be written.
+/// The parameters of a write.
 pub(super) struct Sent {
     pub(super) id: RequestId,
     pub(super) delta_base64: Option<String>,
@@ -77,7 +77,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Another size for a process's terminal.
+/// Resizes a process's terminal.
 pub(super) async fn resize(
     connection: &Connection,
     (name, words): (Name, &Words),
@@ -90,13 +90,13 @@ pub(super) async fn resize(
         let message = "failed to resize PTY: process is not attached to a PTY";
         return Err(Refusal::new(INVALID_REQUEST, message));
     }
-    // A terminal whose programs have all gone has no size that anybody could see.
+    // If all programs of a terminal have gone, its size is visible to no process: not an error.
     let _ = process.session.resize(size).await;
     connection.peer.answer(&id, &Done {});
     Ok(())
 }
 
-/// Ends a process. Input that still waits for it is answered first and dropped.
+/// Ends a process. Input that still waits for it is dropped, and its writes are answered first.
 pub(super) fn terminate(
     connection: &Connection,
     (name, words): (Name, &Words),

@@ -1,11 +1,11 @@
-//! `initialize`: who the client is, and who we are.
+//! `initialize`: the client introduces itself, and the server answers with its own description.
 
 use windlass_protocol::app::{InitializeParams, InitializeResult};
 use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
 
 use crate::app::connection::{Client, Connection, Request};
 
-/// Who we are.
+/// The server's name and version, as it reports them.
 const USER_AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 
 pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {

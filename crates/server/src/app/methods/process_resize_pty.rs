@@ -1,4 +1,4 @@
-//! `process/resizePty`: another size for a process's terminal.
+//! `process/resizePty`: resizes a process's terminal.
 
 use windlass_protocol::app::ProcessResizePtyParams;
 use windlass_protocol::envelope::Refusal;

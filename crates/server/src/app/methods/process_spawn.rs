@@ -33,14 +33,14 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
         started.map_err(|why| Refusal::new(INTERNAL_ERROR, format!("failed to spawn process: {why}")))?;
     let facts = started.process.session.facts();
     let result = ProcessSpawnResult { session_id: facts.id.get(), pid: facts.root.get() };
-    // Before anything it prints.
+    // The reply goes out before any output.
     connection.peer.answer(&request.id, &result);
     let wanted = client.wants(notification::PROCESS_EXITED);
     started.follow(connection, EndMessage::Notification { handle, wanted });
     Ok(())
 }
 
-/// The checks are in the order in which the dialect finds faults.
+/// Checks in the order in which the reference implementation of the dialect reports faults.
 fn check(params: &ProcessSpawnParams) -> Result<Option<Duration>, Refusal> {
     if params.command.is_empty() {
         return Err(refused("command must not be empty"));

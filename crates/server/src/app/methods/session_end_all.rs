@@ -1,11 +1,11 @@
-//! `session/endAll`: ends everything, for a client that will not come back.
+//! `session/endAll`: ends all processes, for a client that will not come back.
 
 use windlass_protocol::app::{Done, SessionEndAllParams};
 use windlass_protocol::envelope::Refusal;
 
 use crate::app::connection::{Connection, Request};
 
-/// Nothing else is read meanwhile: who says this has nothing else to say.
+/// Reads nothing else meanwhile: a client that calls this has no further requests.
 pub(super) async fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
     let SessionEndAllParams {} = request.read()?;
     connection.client()?;

@@ -1,4 +1,4 @@
-//! `session/list`: what the connection runs, and the latest that have ended.
+//! `session/list`: the sessions that the connection runs, and the latest that have ended.
 
 use std::time::UNIX_EPOCH;
 
@@ -41,7 +41,7 @@ fn describe(process: &Process) -> SessionInfo {
             _ if exit.is_some() => SessionState::Exited,
             Phase::Running => SessionState::Running,
             Phase::Stopping => SessionState::Stopping,
-            // Its end is known and not settled: what it left in its group is being ended.
+            // Its end is known and not settled: processes left in its group are being ended.
             Phase::Draining | Phase::Over => SessionState::Draining,
         },
         end: progress.end.get(),

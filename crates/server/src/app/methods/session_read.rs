@@ -21,13 +21,13 @@ use crate::app::connection::{Connection, Request};
 use crate::app::output::Channel;
 use crate::app::process::Process;
 
-/// What an answer holds of the output unless it is said otherwise.
+/// The bytes of output in a reply unless the client asks for another number.
 const DEFAULT_BYTES: usize = 1024 * 1024;
 
-/// What an answer holds at most.
+/// The largest number of bytes of output in a reply.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many lines an answer has at most: short ones take more room than their text.
+/// The largest number of lines in a reply: short lines take more room than their text.
 const MOST_LINES: usize = 65_536;
 
 /// The most lines around a match.
@@ -42,13 +42,13 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     let (peer, turn) = (connection.peer.clone(), Arc::clone(&connection.reading));
     let id = request.id.clone();
     let reading = async move {
-        // Answers are large: they are made one at a time, and not before the client has taken the earlier ones. Nobody
-        // closes the semaphore.
+        // Replies are large: they are made one at a time, and only after the client has taken the earlier ones. The
+        // semaphore is never closed.
         let _turn = turn.acquire().await;
         if peer.room().await.is_err() {
             return;
         }
-        // A large output takes a while: not on the threads that serve everyone.
+        // A large read takes a while: it must not block the threads that serve all connections.
         match tokio::task::spawn_blocking(move || read(&process, &choice, limit)).await {
             Ok(result) => peer.answer(&request.id, &result),
             Err(error) => peer.refuse(&request.id, &Refusal::new(INTERNAL_ERROR, error.to_string())),
@@ -57,11 +57,11 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     connection.run_answering(id, reading)
 }
 
-/// What is to be read.
+/// The part of the output to read.
 enum Choice {
     Span(SpanChoice),
     Lines(LineRange),
-    /// From this line on.
+    /// Lines that match, from this line on.
     Grep(Box<Grep>, LineNumber),
 }
 
@@ -89,7 +89,7 @@ fn range(lines: LineChoice) -> Result<LineRange, Refusal> {
     if first == 0 {
         return Err(refused("session/read counts lines from 1"));
     }
-    // Whoever goes on after the last line asks for nothing, and gets it.
+    // A client that continues after the last line asks for an empty range, and gets one.
     if last < first - 1 {
         return Err(refused(format!("session/read lines: the last, {last}, is before the first, {first}")));
     }
@@ -102,7 +102,7 @@ fn refused(message: impl Into<String>) -> Refusal {
 
 fn read(process: &Arc<Process>, choice: &Choice, limit: usize) -> SessionReadResult {
     let session = &process.session;
-    // Before the journal is looked at: what was closed then prints no more.
+    // Read before the journal: a session that was closed by then prints no more.
     let closed = session.progress().closed;
     let journal = session.journal();
     let mut result = SessionReadResult {
@@ -141,7 +141,7 @@ fn read_span(journal: &Journal, span: SpanChoice, (limit, result): (usize, &mut 
         }
     }
     result.truncated = reading.next < to;
-    // Who asks for what is not printed yet goes on there, not before it.
+    // A client that asks for output not yet printed continues at its offset, not before it.
     result.next = Some(reading.next.get().max(span.from));
 }
 
@@ -175,7 +175,7 @@ fn read_matches(
     let (mut grep, mut found, mut lines) = (grep.clone(), Vec::new(), Lines::up_to(limit));
     let mut add = |found: &mut Vec<GrepLine>| {
         found.drain(..).filter(|line| line.number >= first).for_each(|line| {
-            // One that is too long for any answer would never be given.
+            // Cut a line that is too long for any reply, or it would never be returned.
             lines.add(found_line(line.within(limit)));
         });
         if lines.full { ReaderDemand::NoMore } else { ReaderDemand::More }
@@ -202,18 +202,18 @@ fn found_line(line: GrepLine) -> OutputLine {
     }
 }
 
-/// Lines, as many as fit into an answer. The last of them is whole, so that whoever goes on with the next misses nothing; only
-/// a single line that is too long by itself is cut.
+/// Lines, as many as fit into a reply. The last of them is whole, so that a client which continues with the next misses
+/// nothing; only a single line that is too long by itself is cut.
 struct Lines {
     /// How many bytes of text may be added.
     left: usize,
     lines: Vec<OutputLine>,
     truncated: bool,
-    /// Whether one was kept out, so that nothing more is wanted.
+    /// Whether a line was left out for lack of room, so that no more are wanted.
     full: bool,
-    /// Whether the last one has not ended yet.
+    /// Whether the last line has not ended yet.
     open: bool,
-    /// The number of one whose end is gone.
+    /// The number of a line whose end was dropped.
     torn: Option<u64>,
 }
 
@@ -247,7 +247,7 @@ impl Lines {
         }
     }
 
-    /// What follows is behind a hole.
+    /// Marks the last line as cut: the output after it is missing.
     fn tear(&mut self) {
         if let Some(last) = self.lines.last_mut().filter(|_| self.open && !self.full) {
             last.cut = true;
@@ -281,13 +281,13 @@ impl Lines {
     }
 }
 
-/// That output is missing for another reason than that retention dropped it.
+/// The span of output that is missing for another reason than retention.
 fn unreadable(missing: &Missing) -> Option<UnreadableOutput> {
     let (from, to) = (missing.span.from().get(), missing.span.to().get());
     (!missing.is_expected()).then(|| UnreadableOutput { from, to, reason: missing.why.to_string() })
 }
 
-/// Shows everything that was printed, as a terminal would finally show it, and notes what is gone: nothing is shown for that.
+/// Renders everything that was printed as settled text, and collects the missing spans: they have no text.
 fn scan(
     journal: &Journal,
     result: &mut SessionReadResult,

@@ -23,14 +23,14 @@ pub(super) fn subscribe(connection: &mut Connection, mut request: Request) -> Re
     let client = Arc::clone(connection.client()?);
     let process = target::find(connection, params.target)?;
     let id = process.session.id();
-    // Whoever follows it so far must not tell anything after this answer.
+    // The former follower must not send anything after this reply.
     connection.subscribed(id, None);
     let end = process.session.progress().end;
     let from = params.from.map_or(end, Offset::new);
     let subscription = process.session.subscribe(from, SubscriptionLimits::default());
     let follower = Follower { process, client, peer: connection.peer.clone() };
     let result = SessionSubscribeResult { session_id: id.get(), from: from.get() };
-    // Before anything that is told of it; a refusal takes its place.
+    // The reply precedes every notification about the session; a refusal takes its place.
     let (go, gone) = tokio::sync::oneshot::channel::<()>();
     let following = async move {
         if gone.await.is_ok() {
@@ -40,7 +40,7 @@ pub(super) fn subscribe(connection: &mut Connection, mut request: Request) -> Re
     let errand = connection.run_errand(following)?;
     connection.subscribed(id, Some(errand));
     connection.peer.answer(&request.id, &result);
-    // It waits for this, and for nothing else.
+    // The follower waits for this, and for nothing else.
     let _ = go.send(());
     Ok(())
 }
@@ -53,7 +53,7 @@ pub(super) fn unsubscribe(connection: &mut Connection, mut request: Request) -> 
     Ok(())
 }
 
-/// Tells one connection of one session.
+/// Sends the events of one session to one connection.
 struct Follower {
     process: Arc<Process>,
     client: Arc<Client>,
@@ -83,7 +83,7 @@ impl Follower {
             Delivery::Piece(JournalPiece::Unreadable { span, reason }) => {
                 self.tell_dropped(span, Some(reason))
             }
-            // There is no cap.
+            // Subscriptions have no cap.
             Delivery::Capped { .. } => {}
             Delivery::Exited(receipt) => {
                 let receipt = self.process.settle(receipt).await;

@@ -1,4 +1,4 @@
-//! `session/wait`: answered when something is true of a session.
+//! `session/wait`: answers when a condition of a session becomes true.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Which session a request is about.
+//! Finds the session that a request addresses.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::control::{self, COMMAND, PROCESS};
 use crate::app::connection::Connection;
 use crate::app::process::{Name, Process};
 
-/// The session that is meant, which must be one of this connection's.
+/// The addressed session, which must belong to this connection.
 pub(super) fn find(connection: &Connection, target: SessionTarget) -> Result<Arc<Process>, Refusal> {
     connection.client()?;
     match (target.session_id, target.process_id, target.process_handle) {

@@ -1,6 +1,6 @@
-//! File operations that are kept from something. A copy of this program does them in a sandbox, so the same kernel judges them
-//! that judges processes: it is told what to do on standard input, says on standard output how that went, and sends an opened
-//! file over a channel.
+//! Confined file operations. A copy of this program carries them out in a sandbox, so the same kernel mechanisms decide
+//! that decide for processes: the copy reads the operation from standard input, writes the outcome to standard output,
+//! and sends an opened file over a channel.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -19,17 +19,17 @@ use super::operation::{Operation, PathSubject, Response};
 use super::{refusal, regular};
 use crate::exec::Shared;
 
-/// What the copy is to do.
+/// A task of the copy.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum FileTask<O> {
-    /// This, to the end.
+    /// Carry out this operation.
     Perform(O),
-    /// Open a file to read it, and send it.
+    /// Open a file to read it, and send the descriptor.
     Open(PathUri),
 }
 
-/// How it went.
+/// The outcome of a task.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Outcome<R> {
@@ -50,21 +50,22 @@ pub(super) fn open(server: &Shared, plan: &Arc<Plan>, path: &PathUri) -> Result<
     brought.descriptors.pop().map(File::from).ok_or_else(|| silent(&brought.how))
 }
 
-/// What a process in a sandbox would not be told the truth about: what is hidden from it, and directories that it has to itself,
-/// where whatever it writes is gone with it.
+/// Rejects paths at which a sandboxed process sees something else than the truth: hidden paths, and private
+/// directories, whose contents are gone when the process ends.
 fn check_place(plan: &Plan, subject: PathSubject<'_>) -> Result<(), Refusal> {
     let (given, path) = match subject {
         PathSubject::Behind(given) => (given.path(), real(given.path())),
         PathSubject::Itself(given) => (given.path(), real_but_its_name(given.path())),
     };
     let is_hidden = |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Deny);
-    // What is hidden seems not to be there, and what is not there counts as removed. Nor is it told where links in it lead.
+    // A hidden path seems to be absent, and absent paths count as removed: the client would believe a removal that did
+    // not happen. Nor may it learn where links behind a hidden path lead.
     if is_hidden(&path) || given.parent().is_some_and(|above| is_hidden(&real(above))) {
         return Err(refusal(&Errno::ACCESS.into()));
     }
     let is_inside = |path: &Path| HIDDEN.into_iter().find(|hidden| path.starts_with(hidden));
     let Some(own) = is_inside(&path) else { return Ok(()) };
-    // Unless the client named something in there.
+    // Unless the client's permissions name a path in there.
     if plan.ruling_at(&path).is_some_and(|ruling| is_inside(&ruling.path).is_some()) {
         return Ok(());
     }
@@ -75,17 +76,17 @@ fn check_place(plan: &Plan, subject: PathSubject<'_>) -> Result<(), Refusal> {
     Err(Refusal::new(INVALID_REQUEST, message))
 }
 
-/// The path without links, as far as it is there.
+/// Resolves links in the longest part of a path that exists.
 fn real(path: &Path) -> PathBuf {
     let real = path.ancestors().find_map(|above| {
         let rest = path.strip_prefix(above).ok()?;
-        // By components: a path to which nothing is joined would end in a slash.
+        // Join by components: a path to which nothing is joined would end in a slash.
         std::fs::canonicalize(above).ok().map(|real| real.components().chain(rest.components()).collect())
     });
     real.unwrap_or_else(|| path.to_owned())
 }
 
-/// The same without following what its last name leads to.
+/// The same without following a link at the last component.
 fn real_but_its_name(path: &Path) -> PathBuf {
     match (path.parent(), path.file_name()) {
         (Some(above), Some(name)) => real(above).join(name),
@@ -123,10 +124,10 @@ fn silent(how: &How) -> Refusal {
     Refusal::new(INTERNAL_ERROR, message)
 }
 
-/// The whole life of such a copy.
+/// The main function of such a copy.
 ///
 /// # Errors
-/// When it cannot be told what to do, or cannot say how that went.
+/// When it cannot read the task, or cannot write the outcome.
 pub fn run() -> io::Result<()> {
     let mut task = Vec::new();
     io::stdin().lock().read_to_end(&mut task)?;

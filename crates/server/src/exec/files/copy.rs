@@ -1,4 +1,4 @@
-//! Copies of files, links and whole folders.
+//! Copies of files, links and whole directories.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -24,7 +24,7 @@ fn check_folders(params: &FsCopyParams) -> Result<(), Refusal> {
         return refuse("fs/copy requires recursive: true when sourcePath is a directory");
     }
     let source = std::fs::canonicalize(params.source_path.path()).map_err(|error| refusal(&error))?;
-    // The destination may not be there yet; then what is above it decides.
+    // The destination may not exist yet; then its closest existing parent decides.
     let mut above = params.destination_path.path().ancestors();
     let destination = above.find_map(|path| std::fs::canonicalize(path).ok());
     if destination.is_some_and(|destination| destination.starts_with(&source)) {
@@ -33,14 +33,14 @@ fn check_folders(params: &FsCopyParams) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A link stays a link. A file that is there is replaced, a folder that is there is added to.
+/// Copies a link as a link. An existing file is replaced, an existing directory is added to.
 fn copy_anything(from: &Path, to: &Path) -> io::Result<()> {
     let kind = std::fs::symlink_metadata(from)?.file_type();
     if kind.is_dir() {
         std::fs::create_dir_all(to)?;
         for entry in std::fs::read_dir(from)? {
             let entry = entry?;
-            // A pipe, a socket or a device is no part of what a copy of a folder is wanted for.
+            // Skip pipes, sockets and devices: a copy of a directory is not expected to contain them.
             let kind = entry.file_type()?;
             if kind.is_dir() || kind.is_symlink() || kind.is_file() {
                 copy_anything(&entry.path(), &to.join(entry.file_name()))?;
@@ -60,13 +60,13 @@ fn copy_anything(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// With its permissions.
+/// Copies a file with its permissions.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = regular::to_read(from)?;
     let found = source.metadata()?;
     let is_the_same = |there: std::fs::Metadata| (there.dev(), there.ino()) == (found.dev(), found.ino());
     if std::fs::metadata(to).is_ok_and(is_the_same) {
-        // It is its own copy already; to replace it would empty it first.
+        // Both are the same file; replacing it would empty it first.
         return Ok(());
     }
     let permissions = found.permissions();

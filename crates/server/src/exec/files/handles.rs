@@ -1,4 +1,4 @@
-//! Files that a connection has opened to read them in blocks. They are closed with it.
+//! Files that a connection has opened to read them in blocks. They are closed with the connection.
 
 use std::collections::HashMap;
 use std::fs::File;

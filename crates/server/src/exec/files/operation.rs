@@ -1,4 +1,4 @@
-//! A file operation as it was asked for: what it is called, what it is about, and what it may touch.
+//! A file operation as the client requested it: its method, its paths, and its permissions.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use windlass_protocol::exec::{
     PathUri, SandboxContext,
 };
 
-/// What is to be done.
+/// An operation with its parameters.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "method", content = "params", rename_all = "camelCase")]
 pub(in crate::exec) enum Operation {
@@ -26,16 +26,16 @@ pub(in crate::exec) enum Operation {
     Copy(FsCopyParams),
 }
 
-/// Something that an operation is about.
+/// A path that an operation accesses.
 #[derive(Clone, Copy)]
 pub(super) enum PathSubject<'a> {
-    /// What is at this path, be it a link.
+    /// The entry at this path, without following a link.
     Itself(&'a PathUri),
-    /// What a link at this path leads to.
+    /// The target, if this path is a link.
     Behind(&'a PathUri),
 }
 
-/// What it gives.
+/// The result of an operation.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(in crate::exec) enum Response {
@@ -45,12 +45,12 @@ pub(in crate::exec) enum Response {
     Path(FsCanonicalizeResponse),
     Directory(FsReadDirectoryResponse),
     Tree(FsWalkResponse),
-    /// As somebody else has put it.
+    /// The result as JSON, from the confined copy.
     Told(Value),
 }
 
 impl Operation {
-    /// The operation of this name, if there is one.
+    /// Parses the operation of this method; `None` for other methods.
     pub(in crate::exec) fn read(method: &str, params: Value) -> Option<Result<Self, Refusal>> {
         Some(match method {
             "fs/readFile" => parse(params).map(Self::ReadFile),
@@ -66,7 +66,7 @@ impl Operation {
         })
     }
 
-    /// What it is to be kept from. It is not said any more afterwards.
+    /// Takes the permissions out of the parameters: the copy gets none.
     pub(super) fn take_sandbox(&mut self) -> Option<SandboxContext> {
         let sandbox = match self {
             Self::ReadFile(params) => &mut params.sandbox,
@@ -82,7 +82,7 @@ impl Operation {
         sandbox.take()
     }
 
-    /// What it is about.
+    /// The paths that it accesses.
     pub(super) fn subjects(&self) -> Vec<PathSubject<'_>> {
         match self {
             Self::ReadFile(params) => vec![PathSubject::Behind(&params.path)],
@@ -99,7 +99,7 @@ impl Operation {
         }
     }
 
-    /// Does it, kept from nothing but what this process is kept from.
+    /// Carries it out with the rights of this process.
     pub(super) fn perform(&self) -> Result<Response, Refusal> {
         match self {
             Self::ReadFile(params) => super::read_file(params).map(Response::File),
@@ -115,7 +115,7 @@ impl Operation {
     }
 }
 
-/// What the parameters of a method are.
+/// Parses the parameters of a method.
 pub(in crate::exec) fn parse<P: DeserializeOwned>(params: Value) -> Result<P, Refusal> {
     serde_json::from_value(params).map_err(|error| Refusal::new(INVALID_PARAMS, error.to_string()))
 }

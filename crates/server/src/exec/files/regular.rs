@@ -1,5 +1,5 @@
-//! Opening files, and nothing else: a pipe that nobody has at its other end would keep whoever opens it, and a device might
-//! never end.
+//! Opens regular files, and nothing else: opening a pipe without a writer would block, and reading a device might never
+//! end.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,12 +8,13 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// What a file is created with where nothing is said, before the server's mask.
+/// The mode of new files, before the server's umask.
 const MODE: u32 = 0o666;
 
 /// Opens a file to read it.
 pub(super) fn to_read(path: &Path) -> io::Result<File> {
-    // Looked at before, so that nobody at the other end of a pipe notices us, and after, as it may have been replaced.
+    // Check before opening, so that the other end of a pipe notices nothing, and after it, because the file may have
+    // been replaced.
     if !std::fs::metadata(path)?.is_file() {
         return Err(no_file(path));
     }
@@ -21,9 +22,9 @@ pub(super) fn to_read(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file(path)) }
 }
 
-/// Opens a file to write it anew, and creates it, with this mode, if need be.
+/// Opens a file to write it anew, or creates it with this mode.
 pub(super) fn to_replace(path: &Path, mode: Option<u32>) -> io::Result<File> {
-    // As in `to_read`. Of a folder the system itself says best what is wrong.
+    // As in `to_read`. For a directory the system's own error is the best explanation.
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(no_file(path));
     }
@@ -37,7 +38,7 @@ pub(super) fn to_replace(path: &Path, mode: Option<u32>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opening never waits for somebody else.
+/// The flag that keeps opening from blocking.
 fn at_once() -> i32 {
     OFlags::NONBLOCK.bits().cast_signed()
 }

@@ -1,4 +1,4 @@
-//! Everything below a folder: near things before far ones, those of one folder by name, and no folder twice.
+//! Walks everything below a directory: breadth first, the entries of a directory by name, and no directory twice.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::Metadata;
@@ -12,7 +12,7 @@ use windlass_protocol::exec::{
 
 use super::refusal;
 
-/// The most that one walk looks at, whatever was asked for.
+/// The most entries that one walk visits, whatever the client asked for.
 const MOST_ENTRIES: usize = 200_000;
 
 pub(super) fn walk(params: &FsWalkParams) -> Result<FsWalkResponse, Refusal> {
@@ -44,9 +44,9 @@ pub(super) fn walk(params: &FsWalkParams) -> Result<FsWalkResponse, Refusal> {
 struct Walk {
     options: WalkOptions,
     found: FsWalkResponse,
-    /// Folders to look into, with how far below the first they are.
+    /// Directories to visit, with their depth.
     waiting: VecDeque<(PathBuf, usize)>,
-    /// Folders that were or will be looked into, without links: links may lead in circles.
+    /// The real paths of directories visited or queued: links may form a cycle.
     known: HashSet<PathBuf>,
     looked_into: usize,
     looked_at: usize,
@@ -59,7 +59,7 @@ impl Walk {
     }
 
     fn enter(&mut self, folder: PathBuf, depth: usize) {
-        // One that cannot be resolved cannot be read either, which is said when it is tried.
+        // If it cannot be resolved it cannot be read either, and the attempt reports that.
         let known = std::fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
         if self.known.insert(known) {
             self.waiting.push_back((folder, depth));
@@ -77,7 +77,7 @@ impl Walk {
                 break;
             }
             self.looked_at += 1;
-            // Of links only those count that lead to folders, where they are followed.
+            // Links count only if they lead to directories and are followed.
             let counts = |found: &Metadata| {
                 !path.is_symlink() || self.options.follow_directory_symlinks && found.is_dir()
             };

@@ -97,7 +97,7 @@ fn claims_of_another_type_are_rejected_and_not_taken_for_missing() {
     ] {
         check(&claims, false);
     }
-    // The types hold also where neither issuer nor audience is asked for.
+    // The types are checked even if neither issuer nor audience is required.
     let anyone = SignedTokens::new(SECRET).expect("long enough");
     for (claims, expected) in [
         (json!({ "exp": 2000 }), true),
@@ -126,7 +126,7 @@ fn only_this_algorithm_is_accepted_however_the_token_names_another() {
     for header in [r#"{"typ":"JWT"}"#, r#"{"alg":null}"#, r#"{"alg":["HS256"]}"#, "{}", "[]", "null", ""] {
         check_header(header, false);
     }
-    // A key that a token brings along is not used, so it changes nothing.
+    // The server ignores a key inside a token, so it changes nothing.
     check_header(r#"{"alg":"HS256","kid":"../../dev/null","jwk":{"kty":"oct","k":"AA"}}"#, true);
 }
 
@@ -188,7 +188,7 @@ fn a_token_has_one_spelling() {
     for other in [spare_bits, padded, spaced, broken, longer, shorter] {
         assert!(!accepts(&other), "{other}");
     }
-    // In the signed parts: the signature fits, and still they are not Base64 as the standard wants it.
+    // In the signed parts: the signature matches, but they are not the Base64 of the standard.
     for header in ["eyJhbGciOiJIUzI1NiJ9==", "eyJhbGciOiJIUzI1NiIgfR", "eyJhbGci OiJIUzI1NiJ9"] {
         let signed = format!("{header}.{}", URL_SAFE_NO_PAD.encode(good_claims().to_string()));
         let signature = tokens().mac(signed.as_bytes()).expect("any key fits").finalize().into_bytes();

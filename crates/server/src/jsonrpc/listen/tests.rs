@@ -1,4 +1,4 @@
-//! Listening, as a client of somebody else sees it.
+//! Tests of listening with an independent WebSocket client.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use super::*;
 use crate::gate::{Gate, Token, TokenDigest};
 use crate::jsonrpc::connection::Next;
 
-/// Says back what it is told. `bye` makes it hang up.
+/// Echoes messages. `bye` makes it hang up.
 struct Echo {
     peer: Peer,
     closed: Arc<Mutex<usize>>,
@@ -46,7 +46,7 @@ fn loopback() -> Listen {
     "ws://127.0.0.1:0".parse().expect("a place to listen")
 }
 
-/// Serves echoes while somebody blocks on them elsewhere; gives what that came to, and how many dialects were closed.
+/// Serves echoes while `visit` blocks on another thread; returns its result, and how many handlers were closed.
 async fn with_server<T: Send + 'static>(
     (listen, gate): (Listen, Gate),
     visit: impl FnOnce(&str) -> T + Send + 'static,
@@ -88,7 +88,7 @@ fn say<S: Read + Write>(client: &mut WebSocket<S>, message: Message) -> Message 
     client.read().expect("it is answered")
 }
 
-/// What the server says to a request for a WebSocket with one more header.
+/// The HTTP status of a WebSocket request with one more header.
 fn status(url: &str, header: Option<(&'static str, &str)>) -> u16 {
     let mut request = url.into_client_request().expect("a request");
     if let Some((name, value)) = header {
@@ -132,7 +132,7 @@ async fn messages_of_every_size_come_and_go() {
             let message = Message::text("é".repeat(length / 2) + &"x".repeat(length % 2));
             assert_eq!(say(&mut client, message.clone()), message, "{length}");
         }
-        // Not UTF-8, and not the end either: a message is refused by its dialect, not by its frame.
+        // Not UTF-8, and still not the end: the handler rejects such a message, not the frame parser.
         client.send(Message::binary(vec![0xff])).expect("it is taken");
         assert!(client.read().is_err(), "the echo of it is no text");
         connect(url).close(None).expect("it can be closed");
@@ -206,7 +206,7 @@ async fn pages_and_strange_names_are_refused_and_probes_answered() {
     .await;
 }
 
-/// What the server says to a plain request.
+/// The HTTP status of a plain request.
 fn plainly(url: &str, path: &str, header: &str) -> u16 {
     let mut stream = stream(url);
     let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{header}\r\nconnection: close\r\n\r\n");
@@ -265,7 +265,7 @@ async fn a_client_that_takes_nothing_disturbs_nobody_and_is_closed_at_the_end() 
         let mut stalled = connect(url);
         stalled.get_mut().set_nonblocking(true).expect("it need not block");
         let message = Message::text("x".repeat(1 << 20));
-        // Until neither side takes anything any more.
+        // Until neither side accepts more bytes.
         while stalled.send(message.clone()).is_ok() {}
         (stalled, say(&mut connect(url), Message::text("hello")))
     })
@@ -283,19 +283,19 @@ async fn noise_of_any_kind_costs_its_own_connection_at_most() {
         for round in 0..CONNECTIONS {
             let mut bytes = vec![0; 1 + round * 7];
             noise.fill(&mut bytes);
-            // Every third begins as a frame should: a masked one of a length that may or may not come.
+            // Every third begins like a valid frame: masked, of a length that may or may not follow.
             if round % 3 == 0 {
                 bytes.splice(..0, [0x81, 0x80 | u8::try_from(round).unwrap_or_default()]);
             }
             let mut noisy = connect(url);
-            // One that was given up already may refuse the rest.
+            // The server may have closed the connection already.
             let _ = noisy.get_mut().write_all(&bytes);
             let _ = noisy.get_mut().shutdown(std::net::Shutdown::Write);
             let mut answer = Vec::new();
             let _ = noisy.get_mut().read_to_end(&mut answer);
             assert_eq!(say(&mut good, Message::text("still here")), Message::text("still here"));
         }
-        // Without the handshake of a WebSocket nothing comes of it at all.
+        // Without the WebSocket handshake the server handles nothing.
         let mut stranger = stream(url);
         let _ = stranger.write_all(&[0xff; 100]);
         say(&mut good, Message::text("last"))

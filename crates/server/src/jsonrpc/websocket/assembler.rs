@@ -1,51 +1,51 @@
-//! Bytes into messages: frames put together, control frames told apart, whatever the other side sends. Does no I/O.
+//! Turns bytes into messages: joins frames and separates control frames, whatever the other side sends. Does no I/O.
 
 use std::ops::Range;
 
 use super::frame::{Header, Opcode, Violation, mask};
 
-/// A buffer that grew beyond this for one long message is given back after it.
+/// The buffer is freed after a long message if it grew beyond this.
 const KEPT: usize = 1024 * 1024;
 
-/// A message longer than this is handed over with its buffer, and a shorter one copied.
+/// A message longer than this is returned with its buffer, and a shorter one copied.
 const COPIED: usize = 64 * 1024;
 
-/// What is kept of a message that is too long.
+/// The length of the beginning that is kept of a message that is too long.
 const BEGINNING: usize = 1024;
 
-/// Who the frames come from.
+/// The sender of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// A client, which has to mask them.
+    /// A client, which must mask them.
     Client,
-    /// A server, which must not.
+    /// A server, which must not mask them.
     Server,
 }
 
-/// What the bytes so far have come to.
+/// An event of the bytes so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FrameEvent {
-    /// A message, to be fetched with [`Assembler::take_message`] before anything else is asked for.
+    /// A message, to be fetched with [`Assembler::take_message`] before the next call.
     Message,
-    /// One longer than the limit, which was skipped but for its beginning, to be fetched likewise.
+    /// A message longer than the limit, skipped but for its beginning, which is fetched likewise.
     TooLong,
-    /// To be answered with the same bytes.
+    /// A ping, to be answered with the same bytes.
     Ping(Vec<u8>),
-    /// Nothing to do.
+    /// A pong, which needs no reply.
     Pong,
-    /// The other side has said its last, and perhaps why.
+    /// The other side closes, perhaps with a status.
     Close(Option<u16>),
 }
 
-/// Puts messages together.
+/// Assembles messages.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     sender: Sender,
     limit: usize,
-    /// What has come in and not been looked at, from `start` on.
+    /// Received bytes; those from `start` on are not parsed yet.
     incoming: Vec<u8>,
     start: usize,
-    /// The frame that is being taken.
+    /// The frame whose payload is being read.
     frame: Option<Frame>,
     message: Message,
     /// The payload of a control frame.
@@ -58,7 +58,7 @@ struct Frame {
     taken: u64,
 }
 
-/// The message that is being put together.
+/// The message that is being assembled.
 #[derive(Debug, Default)]
 struct Message {
     bytes: Vec<u8>,
@@ -67,11 +67,11 @@ struct Message {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum MessageState {
-    /// There is none.
+    /// No message has begun.
     #[default]
     None,
     Taking,
-    /// It is too long.
+    /// The message is too long: its bytes are discarded.
     Skipping,
 }
 
@@ -88,19 +88,19 @@ impl Assembler {
         }
     }
 
-    /// Where to put bytes as they come in.
+    /// The buffer to which received bytes are appended.
     pub(crate) fn incoming(&mut self) -> &mut Vec<u8> {
         self.incoming.drain(..self.start);
         self.start = 0;
         &mut self.incoming
     }
 
-    /// How many bytes lie unread.
+    /// The number of bytes not parsed yet.
     pub(crate) fn unread(&self) -> usize {
         self.incoming.len() - self.start
     }
 
-    /// The message that [`Event::Message`] told of.
+    /// The message that [`FrameEvent::Message`] announced.
     pub(crate) fn take_message(&mut self) -> Vec<u8> {
         if self.message.bytes.len() <= COPIED {
             self.message.bytes.clone()
@@ -109,7 +109,7 @@ impl Assembler {
         }
     }
 
-    /// What comes next; none while that takes more bytes. After a violation nothing else can be made out.
+    /// The next event; `None` until more bytes arrive. After a violation the rest cannot be parsed.
     pub(crate) fn next(&mut self) -> Result<Option<FrameEvent>, Violation> {
         loop {
             let Some(mut frame) = self.frame.take() else {
@@ -129,7 +129,7 @@ impl Assembler {
         }
     }
 
-    /// Begins a frame if its whole header is there.
+    /// Begins a frame if its whole header has arrived.
     fn begin(&mut self) -> Result<Begun, Violation> {
         let Some((header, length)) = Header::read(&self.incoming[self.start..])? else {
             return Ok(Begun::No);
@@ -146,14 +146,14 @@ impl Assembler {
             return Ok(Begun::Yes);
         }
         self.message.go_on(header.opcode)?;
-        // What a header announces is known to be too long before it has come.
+        // The length in the header shows that a message is too long before its payload has arrived.
         if header.length > self.limit.saturating_sub(self.message.bytes.len()) as u64 {
             self.message.skip();
         }
         Ok(Begun::Yes)
     }
 
-    /// Takes what is there of a frame's payload.
+    /// Takes the bytes of a frame's payload that have arrived.
     fn take(&mut self, frame: &mut Frame) {
         let missing = usize::try_from(frame.header.length - frame.taken).unwrap_or(usize::MAX);
         let range: Range<usize> = self.start..self.start + missing.min(self.unread());
@@ -207,7 +207,7 @@ impl Message {
         self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Goes on without it but for its beginning.
+    /// Discards the message but for its beginning.
     fn skip(&mut self) {
         self.bytes.truncate(BEGINNING);
         self.bytes.shrink_to_fit();
@@ -249,7 +249,7 @@ mod tests {
         [header.write().bytes(), &masked].concat()
     }
 
-    /// What came of some bytes: what a message was, or which event it is.
+    /// The events in some bytes: messages with their contents, and other events by name.
     #[derive(Clone, Debug, PartialEq, Eq)]
     enum Seen {
         Message(Vec<u8>),

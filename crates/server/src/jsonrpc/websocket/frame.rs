@@ -1,15 +1,15 @@
-//! One WebSocket frame: its header read and written, its payload masked. Knows nothing of what frames make up together.
+//! One WebSocket frame: reads and writes its header, and masks its payload. Does not join frames into messages.
 
-/// What a control frame may carry at most.
+/// The longest payload of a control frame.
 pub(crate) const CONTROL_LIMIT: usize = 125;
 
 /// The longest header: flags, length, mask.
 const HEADER_LIMIT: usize = 14;
 
-/// What a frame is for.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opcode {
-    /// More of the message before.
+    /// Continues the message before.
     Continuation,
     Text,
     Binary,
@@ -48,17 +48,17 @@ impl Opcode {
     }
 }
 
-/// What stands before a payload.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// Whether its message ends with it.
+    /// Whether it is the last frame of its message.
     pub(crate) last: bool,
     pub(crate) opcode: Opcode,
     pub(crate) mask: Option<[u8; 4]>,
     pub(crate) length: u64,
 }
 
-/// What the other side did that the protocol does not allow.
+/// A violation of the protocol by the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Violation {
     #[error("a frame has reserved bits, and no extension was agreed on")]
@@ -82,7 +82,7 @@ pub(crate) enum Violation {
 }
 
 impl Header {
-    /// Reads a header and says how long it is; none while part of it is missing.
+    /// Parses a header and returns its length; `None` while part of it is missing.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, Violation> {
         let &[flags, sizes, ..] = bytes else { return Ok(None) };
         if flags & 0x70 != 0 {
@@ -104,7 +104,7 @@ impl Header {
         Ok(mask.map(|mask| (Self { last, opcode, mask: Some(mask), length }, at + 4)))
     }
 
-    /// The header as it is sent.
+    /// Serialises the header.
     pub(crate) fn write(&self) -> WrittenHeader {
         let mut written = WrittenHeader { bytes: [0; HEADER_LIMIT], length: 0 };
         written.put(&[self.opcode.bits() | if self.last { 0x80 } else { 0 }]);
@@ -125,7 +125,7 @@ impl Header {
     }
 }
 
-/// The length, and where in the frame the header goes on; none while part of it is missing.
+/// The payload's length, and the offset in the frame at which the header continues; `None` while part of it is missing.
 fn read_length(short: u8, rest: &[u8]) -> Option<(u64, usize)> {
     match short {
         126 => rest.first_chunk().map(|bytes| (u64::from(u16::from_be_bytes(*bytes)), 4)),
@@ -134,7 +134,7 @@ fn read_length(short: u8, rest: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// A header in bytes.
+/// A serialised header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrittenHeader {
     bytes: [u8; HEADER_LIMIT],
@@ -152,11 +152,11 @@ impl WrittenHeader {
     }
 }
 
-/// Masks or unmasks part of a payload that begins so far into it.
+/// Masks or unmasks a part of a payload that begins at this offset of it.
 pub(crate) fn mask(bytes: &mut [u8], mask: [u8; 4], begins: u64) {
     let phase = usize::try_from(begins % 4).unwrap_or_default();
     let turned = [0, 1, 2, 3].map(|place| mask[(phase + place) % 4]);
-    // Eight at a time, which the compiler makes wider still.
+    // Eight bytes at a time, which the compiler vectorises further.
     let wide = u64::from_ne_bytes([turned, turned].concat().try_into().unwrap_or_default());
     let mut steps = bytes.chunks_exact_mut(8);
     for step in &mut steps {
@@ -221,7 +221,7 @@ mod tests {
         fn any_bytes_can_be_a_header(bytes in proptest::collection::vec(any::<u8>(), 0..20)) {
             if let Ok(Some((header, length))) = Header::read(&bytes) {
                 prop_assert!(length <= bytes.len());
-                // Lengths may be written longer than they need be; ours never are.
+                // A sender may encode lengths longer than necessary; this code never does.
                 prop_assert!(header.write().bytes().len() <= length);
             }
         }

@@ -1,5 +1,5 @@
-//! Asking a person for what nobody else may see, such as a password: the question goes to the client, the answer to the
-//! program that asked, and neither is written down here. And asking whether a command may run at all.
+//! Questions for a person: for a secret, such as a password, and for the approval of a command. A secret question goes
+//! to the client and the answer to the program that asked; neither is logged.
 
 use std::sync::Arc;
 
@@ -15,39 +15,39 @@ use windlass_tools::{Approval, Approved, Detail, Emphasis, Person, Question, Sho
 
 use crate::mcp::handler::calls::RunningCall;
 
-/// The one field of the form.
+/// The name of the only field in the form for a secret.
 const FIELD: &str = "answer";
-/// The one field of the other form.
+/// The name of the only field in the form for an approval.
 const APPROVE: &str = "approve";
-/// How much of a command and of its prompt is shown with the question for a secret.
+/// The longest excerpts of a command and of its prompt in the question for a secret.
 const MOST_COMMAND: usize = 2_000;
 const MOST_PROMPT: usize = 500;
-/// What is passed on for a yes.
+/// The answer that stands for an approval.
 const YES: &str = "yes";
 
-/// What a person is asked.
+/// The subject of a question.
 #[derive(Clone, Debug)]
 pub(super) enum Matter {
-    /// What a program asks for in private.
+    /// A program asks for a secret.
     Secret(Question),
-    /// Whether a command may run.
+    /// The rules require an approval of a command.
     Approval(Approval),
 }
 
-/// A question and the way back to whoever asked it.
+/// A question and the channel for its answer.
 pub(super) struct PendingQuestion {
     matter: Matter,
     answer: AnswerTo,
 }
 
-/// Whoever waits for an answer.
+/// The channel to the task that waits for the answer.
 pub(super) struct AnswerTo(oneshot::Sender<Option<String>>);
 
-/// What becomes of a call that waited for an answer.
+/// The next step of a call that waited for an answer.
 pub(super) enum Go {
-    /// It has its answer.
+    /// It continues with its answer.
     On(RunningCall),
-    /// The answer was not there.
+    /// The client sent no answer, so it gets the question again.
     AskAgain(InputRequiredResult),
 }
 
@@ -62,16 +62,16 @@ impl PendingQuestion {
 }
 
 impl AnswerTo {
-    /// Passes on what the person said; nothing, if they did not answer.
+    /// Passes on the person's answer; `None` if they gave none.
     pub(super) fn give(self, said: Option<String>) {
-        // A call that is over needs no answer any more.
+        // A call that is over has dropped the receiver.
         let _ = self.0.send(said);
     }
 }
 
-/// Somebody to ask, and where the questions arrive.
+/// A [`Person`] to ask, and the channel on which the questions arrive.
 pub(super) fn person() -> (Arc<dyn Person>, mpsc::Receiver<PendingQuestion>) {
-    // One program asks one question at a time.
+    // A capacity of one: a program asks one question at a time.
     let (questions, asked) = mpsc::channel(1);
     (Arc::new(Client { questions }), asked)
 }
@@ -99,7 +99,7 @@ impl Client {
     }
 }
 
-/// Asks by a request of our own, as the older protocols do.
+/// Asks by a request to the client, as the older protocols do.
 pub(super) async fn directly(peer: &Peer<RoleServer>, matter: &Matter) -> Option<String> {
     let request = ServerRequest::ElicitRequest(form(matter));
     let open = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await.ok()?;
@@ -109,7 +109,7 @@ pub(super) async fn directly(peer: &Peer<RoleServer>, matter: &Matter) -> Option
     }
 }
 
-/// A form that a person has before them. When nobody waits for the answer any more it is withdrawn.
+/// A form that is open at the client. Dropping it withdraws the form, because no call waits for the answer any more.
 struct OpenForm(Option<RequestHandle<RoleServer>>);
 
 impl OpenForm {
@@ -128,7 +128,7 @@ impl Drop for OpenForm {
     }
 }
 
-/// The form that a question is asked with.
+/// The form for a question.
 pub(super) fn form(matter: &Matter) -> ElicitRequest {
     match matter {
         Matter::Secret(question) => secret_form(question),
@@ -153,8 +153,8 @@ fn approval_form(approval: &Approval) -> ElicitRequest {
     elicit(message, schema)
 }
 
-/// A fact under its label. Four blanks before every line make it a code block to clients that render Markdown, which then
-/// neither join its lines nor take anything in it for formatting; other clients show it as it is.
+/// A fact under its label. Four blanks before every line make it a code block in clients that render Markdown, which
+/// then neither join its lines nor interpret formatting in it; other clients show it as it is.
 fn section(detail: &Detail) -> String {
     let mark = if detail.emphasis == Emphasis::Warning { " (look twice)" } else { "" };
     let lines: String = detail.text.lines().map(|line| format!("    {line}\n")).collect();
@@ -184,12 +184,12 @@ fn elicit<E>(message: String, schema: Result<ElicitationSchema, E>) -> ElicitReq
     })
 }
 
-/// The answer in what a client sent, if it is one.
+/// Parses a client's answer.
 pub(super) fn read(answer: &Value) -> Option<ElicitResult> {
     serde_json::from_value(answer.clone()).ok()
 }
 
-/// What the person said, if they said anything. A yes counts only if it was said: accepting the form is not enough.
+/// The person's answer, if there is one. An approval needs an explicit yes: accepting the form is not enough.
 pub(super) fn said(matter: &Matter, result: ElicitResult) -> Option<String> {
     let accepted = result.action == ElicitationAction::Accept;
     let content = result.content.filter(|_| accepted)?;

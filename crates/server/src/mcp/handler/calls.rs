@@ -1,5 +1,5 @@
-//! A call, from the request to its answer: what it says on the way goes to the client, what the client cannot wait for
-//! becomes a task, and what only a person can answer is asked.
+//! One call, from the request to its reply: its progress goes to the client, a call that takes too long becomes a task,
+//! and questions that only a person can answer are asked.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::mcp::handler::extension;
 use crate::mcp::handler::reply_style::ReplyStyle;
 use crate::mcp::repair::Repaired;
 
-/// A call under way, and what it says before it is answered.
+/// A call under way, with its progress.
 pub(super) struct RunningCall {
     reply: Pin<Box<dyn Future<Output = Result<Reply, UnknownTool>> + Send>>,
     progress: watch::Receiver<Option<Progress>>,
@@ -32,20 +32,20 @@ pub(super) struct RunningCall {
     pub(super) delivery: Delivery,
 }
 
-/// What happened next.
+/// The next event of a call.
 pub(super) enum CallEvent {
     Answered(Result<CallToolResult, ErrorData>),
     Progressed(Progress),
     Asked(PendingQuestion),
 }
 
-/// What the client of a request can do.
+/// The capabilities of a request's client.
 struct RequestCapabilities {
     progress: Option<ProgressToken>,
     tasks: bool,
     task_after: Duration,
     person: bool,
-    /// It is asked by answering its request with a question, not by a request of ours.
+    /// The client supports rounds: it gets a question as the reply to its request, not as a request from the server.
     rounds: bool,
     style: ReplyStyle,
     repaired: Option<Repaired>,
@@ -71,13 +71,13 @@ impl RequestCapabilities {
     }
 }
 
-/// A client that does not say what it can show can show forms: it is older than the other kind.
+/// Whether the client can show forms. One that declares no mode of elicitation can: the modes are newer than forms.
 fn fills_in_forms(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.as_ref().is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
 impl HandlerShared {
-    /// Answers a request for a tool.
+    /// Answers a request to call a tool.
     pub(super) async fn call(
         &self,
         request: CallToolRequestParams,
@@ -102,7 +102,7 @@ impl HandlerShared {
         self.attend((running, link), context, &means).await
     }
 
-    /// The place of a call among those about the same session.
+    /// The position of a call among those for the same session.
     async fn ticket(
         &self,
         request: &CallToolRequestParams,
@@ -124,7 +124,7 @@ impl HandlerShared {
         means: &RequestCapabilities,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut reporter = Reporter { peer: &context.peer, token: means.progress.clone(), last: 0.0 };
-        // timer: a client that knows tasks would rather have one than a request that takes minutes.
+        // timer: a client that supports tasks prefers one to a request that takes minutes.
         let mut patience = std::pin::pin!(tokio::time::sleep(means.task_after));
         loop {
             let turn = tokio::select! {
@@ -176,7 +176,7 @@ impl RunningCall {
         Self { reply, progress, questions, style: means.style, delivery }
     }
 
-    /// Waits for whatever comes next.
+    /// Waits for the next event.
     pub(super) async fn turn(&mut self) -> CallEvent {
         tokio::select! {
             biased;
@@ -184,13 +184,13 @@ impl RunningCall {
             Some(asked) = self.questions.recv() => CallEvent::Asked(asked),
             Ok(()) = self.progress.changed() => {
                 let latest = self.progress.borrow_and_update().clone();
-                // Only what was told changes it.
+                // The watch changes only to `Some`.
                 latest.map_or_else(|| unreachable!("progress without progress"), CallEvent::Progressed)
             }
         }
     }
 
-    /// Goes on while a person is asked. The call may be over before they answer: the program may have given up.
+    /// Runs the call on while a person is asked. It may end before they answer: the program may have given up.
     pub(super) async fn beside(
         &mut self,
         asking: impl Future<Output = Option<String>>,
@@ -207,7 +207,7 @@ impl RunningCall {
     }
 }
 
-/// A reply as the protocol says it. A tool that does not exist is an error of the protocol; all else is an answer.
+/// Converts a reply. A tool that does not exist is an error of the protocol; all other errors are replies.
 fn answer(reply: Result<Reply, UnknownTool>, style: ReplyStyle) -> Result<CallToolResult, ErrorData> {
     let reply = reply.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     let content = vec![ContentBlock::text(reply.text)];
@@ -217,7 +217,7 @@ fn answer(reply: Result<Reply, UnknownTool>, style: ReplyStyle) -> Result<CallTo
     Ok(result)
 }
 
-/// Tells the client how a call gets on, if it wants to know.
+/// Sends progress notifications to the client, if it asked for them.
 struct Reporter<'a> {
     peer: &'a Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -227,19 +227,19 @@ struct Reporter<'a> {
 impl Reporter<'_> {
     async fn tell(&mut self, progress: &Progress) {
         let seconds = progress.elapsed.as_secs_f64();
-        // The protocol wants every value to be larger than the one before.
+        // The protocol requires every value to be larger than the one before.
         if let Some(token) = self.token.clone()
             && seconds > self.last
         {
             self.last = seconds;
             let note = ProgressNotificationParam::new(token, seconds).with_message(in_words(progress));
-            // A client that is gone takes the whole call with it.
+            // If the client is gone, the whole call is dropped with it.
             let _ = self.peer.notify_progress(note).await;
         }
     }
 }
 
-/// How far a call got, for people.
+/// The progress of a call, for people.
 pub(super) fn in_words(progress: &Progress) -> String {
     let so_far = format!("{} s, {} bytes", progress.elapsed.as_secs(), progress.bytes);
     match progress.last_line() {

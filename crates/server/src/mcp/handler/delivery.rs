@@ -1,4 +1,4 @@
-//! The way of a reply to its client: by the response to the request that made the call, or later, where the call became a
+//! The path of a reply to its client: by the response to the request that made the call, or later, if the call became a
 //! task or waits for a person. Settles the delivery of the reply accordingly.
 
 use std::collections::HashMap;
@@ -13,11 +13,11 @@ use crate::mcp::handler::extension;
 
 /// The delivery of the response to a request, which its transport settles.
 pub(super) fn of_response(context: &RequestContext<RoleServer>) -> Delivery {
-    // Every transport of ours adds one. Another one could not say whether a response arrived.
+    // Every transport of this crate attaches one. Another transport could not report whether a response arrived.
     extension(context).cloned().unwrap_or_else(Delivery::certain)
 }
 
-/// Settles the delivery of a reply with that of a response, until it is cut.
+/// Settles the delivery of a reply together with that of a response, until it is cut.
 pub(super) struct Link(Arc<Mutex<Option<Delivery>>>);
 
 impl Link {
@@ -48,7 +48,7 @@ pub(super) struct UnclaimedReplies {
 }
 
 impl UnclaimedReplies {
-    /// Keeps the delivery of a task's reply, and no longer those of tasks that are forgotten.
+    /// Adds the delivery of a task's reply, and removes those of tasks that are forgotten.
     pub(super) fn add(&self, task: &Task, reply: Delivery, tasks: &TaskManager) {
         let mut replies = self.lock();
         let forgotten = replies.extract_if(|id, _| tasks.get_task(id).is_err()).collect::<Vec<_>>();
@@ -58,7 +58,7 @@ impl UnclaimedReplies {
         drop(forgotten);
     }
 
-    /// A client is shown a task: its result is delivered with the response. A response that is lost changes nothing: the
+    /// Links a finished task's reply with the response that shows it to a client. A lost response changes nothing: the
     /// client can ask again.
     pub(super) fn shown(&self, task: &DetailedTask, response: &Delivery) {
         match task.status() {

@@ -1,6 +1,7 @@
-//! Telling clients what changed: that there are more sessions, and that one they follow has something new.
+//! Notifications about changes: of the list of sessions, and of sessions that a client follows.
 //!
-//! A client that is slow is told less often, and then of everything: what it reads next is current in any case.
+//! A slow client gets fewer notifications, each of which covers everything that changed: the client's next read returns
+//! the current state in any case.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,14 +18,14 @@ use crate::mcp::handler::resources::session_of;
 /// The most resources that one client follows.
 const FOLLOWED_LIMIT: usize = 1024;
 
-/// What one client of the older protocols follows.
+/// The subscriptions of one client of the older protocols.
 #[derive(Debug, Default)]
 pub(super) struct Follower {
     followed: Arc<Mutex<BTreeSet<String>>>,
     telling: Mutex<Option<AbortHandle>>,
 }
 
-/// Something to tell.
+/// A change to announce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     List,
@@ -32,7 +33,7 @@ enum Change {
 }
 
 impl Follower {
-    /// Begins to tell this client. Once is enough.
+    /// Starts the notifications for this client, once.
     pub(super) fn start(&self, toolbox: &Toolbox, client: Peer<RoleServer>) {
         let mut telling = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
         if telling.is_none() {
@@ -41,7 +42,7 @@ impl Follower {
         }
     }
 
-    /// Follows one more resource.
+    /// Subscribes to a resource.
     pub(super) fn follow(&self, uri: String) -> Result<(), ErrorData> {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() >= FOLLOWED_LIMIT && !followed.contains(&uri) {
@@ -52,7 +53,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Follows one less.
+    /// Unsubscribes from a resource.
     pub(super) fn unfollow(&self, uri: &str) {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }
@@ -90,7 +91,7 @@ async fn tell(
     }
 }
 
-/// What of a subscription of the newer protocol we can do.
+/// The part of a subscription of the newer protocol that the server supports.
 pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let ours = |uris: &Vec<String>| {
         let ours = uris.iter().filter(|uri| session_of(uri).is_some()).take(FOLLOWED_LIMIT);
@@ -102,7 +103,7 @@ pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
     accepted
 }
 
-/// Tells a client of the newer protocol for as long as it listens.
+/// Sends notifications to a client of the newer protocol for as long as it listens.
 pub(super) async fn listen(toolbox: &Toolbox, subscription: &SubscriptionContext) -> Result<(), ErrorData> {
     let mut events = toolbox.events();
     let accepted = subscription.accepted();
@@ -127,7 +128,7 @@ pub(super) async fn listen(toolbox: &Toolbox, subscription: &SubscriptionContext
     }
 }
 
-/// The next event; none in its place if some were missed; nothing at the end.
+/// The next event; `Some(None)` if some were missed; `None` at the end.
 async fn next(events: &mut Receiver<SessionEvent>) -> Option<Option<SessionEvent>> {
     match events.recv().await {
         Ok(event) => Some(Some(event)),
@@ -136,7 +137,7 @@ async fn next(events: &mut Receiver<SessionEvent>) -> Option<Option<SessionEvent
     }
 }
 
-/// What an event, or not knowing what happened, means to whoever follows these.
+/// The notifications for subscribers of these resources after an event, or after missed ones.
 fn changes(event: Option<&SessionEvent>, followed: &BTreeSet<String>) -> Vec<Change> {
     let of = |session: &str| {
         let theirs = followed.iter().filter(|uri| session_of(uri) == Some(session));
@@ -144,7 +145,7 @@ fn changes(event: Option<&SessionEvent>, followed: &BTreeSet<String>) -> Vec<Cha
     };
     match event {
         Some(SessionEvent::Started { .. }) => vec![Change::List],
-        // What it prints is no event of its life.
+        // Output does not change the resource with the session's events.
         Some(SessionEvent::Output { session }) => {
             let mut changed: Vec<Change> = of(session);
             changed.retain(|change| !matches!(change, Change::Updated(uri) if uri.ends_with("/events")));

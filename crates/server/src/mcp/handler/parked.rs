@@ -1,5 +1,5 @@
-//! Calls of the newer protocol that wait for a person: the client was answered with a question, and comes back with the
-//! same request, the answer, and the state by which the call is found again.
+//! Calls of the newer protocol that wait for a person: the client got a question as its reply, and sends the same
+//! request again, with the answer and the state that identifies the call.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +10,10 @@ use crate::gate::Token;
 use crate::mcp::handler::asking::{self, Go, PendingQuestion};
 use crate::mcp::handler::calls::RunningCall;
 
-/// How many calls wait at most. One more and the oldest is forgotten: its client has had long enough.
+/// The limit on calls that wait. With one more the oldest is forgotten: its client has had long enough.
 const PARKED_LIMIT: usize = 32;
 
-/// What the answer is called.
+/// The name of the answer.
 const KEY: &str = "answer";
 
 /// The calls that wait.
@@ -29,7 +29,7 @@ struct Waiting {
 }
 
 impl ParkedCalls {
-    /// Puts a call aside until its question is answered, and says what to ask.
+    /// Keeps a call until its question is answered, and returns the question.
     pub(super) fn park(
         &self,
         running: RunningCall,
@@ -43,7 +43,7 @@ impl ParkedCalls {
         Ok(question)
     }
 
-    /// Takes a call up again.
+    /// Continues a call.
     pub(super) fn resume(&self, state: &str, answers: Option<&InputResponses>) -> Result<Go, ErrorData> {
         let mut calls = self.lock();
         let unknown = || ErrorData::invalid_params("no call waits under this request state (any more)", None);

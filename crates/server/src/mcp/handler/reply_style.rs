@@ -1,26 +1,27 @@
-//! What certain clients make of an answer, so that a model behind them sees what was written for it.
+//! How replies are adapted to certain clients, so that a model behind them sees the text that was written for it.
 //!
-//! A result comes as text for models and as structure for programs. Some clients show their model the structure alone, or
-//! both: then a model pays for escaped JSON, or for the same output twice, and may miss the text altogether. Those get
-//! the text alone. Known by the names they give themselves; everybody else gets what the protocol says.
+//! A result has text for models and structure for programs. Some clients show their model the structure alone, or both:
+//! then a model pays for escaped JSON, or for the same output twice, and may miss the text altogether. Those clients
+//! get the text alone. The server recognises them by the names that they declare; all other clients get what the
+//! protocol prescribes.
 
 use std::time::Duration;
 
 use rmcp::service::{RequestContext, RoleServer};
 use windlass_tools::Call;
 
-/// How one client is answered.
+/// The form of replies to one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReplyStyle {
     /// Results carry their structure, and tools its schema.
     pub(super) structure: bool,
-    /// The longest a call may take while the client is told of progress.
+    /// The longest duration of a call about whose progress the client is informed.
     pub(super) patience: Duration,
 }
 
 /// Clients whose models see the structure instead of the text, or both.
 const TEXT_ONLY: [&str; 2] = ["codex-mcp-client", "qwen-cli-mcp-client"];
-/// Codex gives a call up after five minutes, whatever it is told meanwhile; the answer must be there before.
+/// Codex gives a call up after five minutes in spite of progress notifications; the reply must be there before.
 const BEFORE_FIVE_MINUTES: Duration = Duration::from_secs(280);
 
 impl ReplyStyle {

@@ -1,13 +1,13 @@
-//! Sessions as resources: what they printed, what their terminal shows, what happened to them.
+//! Sessions as resources: their output, their screen, and their events.
 
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 use windlass_tools::{SessionSummary, Toolbox};
 
-/// Where every address begins.
+/// The prefix of all URIs.
 const ROOT: &str = "windlass://session/";
 
-/// What can be read of a session.
+/// A view of a session that a client can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
     Transcript,
@@ -50,7 +50,7 @@ impl View {
     }
 }
 
-/// Every resource there is, session by session.
+/// All resources, session by session.
 pub(super) fn all(toolbox: &Toolbox) -> Vec<Resource> {
     let sessions = toolbox.sessions();
     let has = |session: &SessionSummary, view| view != View::Screen || session.terminal;
@@ -68,7 +68,7 @@ fn resource(session: &SessionSummary, view: View) -> Resource {
         .with_mime_type(view.mime_type())
 }
 
-/// How the addresses of sessions to come will look.
+/// The URI templates of the resources.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let template = |view: View| {
         ResourceTemplate::new(format!("{ROOT}{{id}}/{}", view.name()), format!("session {}", view.name()))
@@ -78,21 +78,21 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     VIEWS.map(template).into()
 }
 
-/// Reads one.
+/// Reads a resource.
 pub(super) fn read(toolbox: &Toolbox, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let (session, view) = parse(uri).ok_or_else(|| not_found(uri))?;
     let text = view.read(toolbox, session).ok_or_else(|| not_found(uri))?;
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(view.mime_type())]))
 }
 
-/// Says no unless there is such a session.
+/// Fails unless the session of this URI exists.
 pub(super) fn known(toolbox: &Toolbox, uri: &str) -> Result<(), ErrorData> {
     let session = parse(uri).map(|(session, _)| session);
     let exists = toolbox.sessions().iter().any(|known| Some(known.id.as_str()) == session);
     if exists { Ok(()) } else { Err(not_found(uri)) }
 }
 
-/// The session that an address belongs to.
+/// The session in a URI.
 pub(super) fn session_of(uri: &str) -> Option<&str> {
     parse(uri).map(|(session, _)| session)
 }

@@ -1,5 +1,5 @@
-//! Calls that became tasks: the client asks how they get on, answers their questions, and may cancel the wait, which
-//! never ends the session.
+//! Calls that became tasks: the client polls them, answers their questions, and may cancel the wait, which never ends
+//! the session.
 
 use rmcp::model::{CallToolResult, CreateTaskResult, InputRequest};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
@@ -9,13 +9,13 @@ use crate::mcp::handler::asking;
 use crate::mcp::handler::calls::{CallEvent, RunningCall, in_words};
 use crate::panics::survived;
 
-/// The most tasks at a time. What would be one more is waited for in its request.
+/// The limit on tasks at a time. Beyond it a call keeps its request waiting.
 const TASK_LIMIT: usize = 32;
 
-/// How long a task is known, from its start and again from its end: more than the longest call takes.
+/// How long a task is kept, from its start and again from its end: longer than the longest call takes.
 const TASK_LASTS_MS: u64 = 6 * 60 * 1000;
 
-/// How often a client should ask.
+/// How often a client should poll.
 const ASK_EVERY_MS: u64 = 500;
 
 impl HandlerShared {
@@ -23,7 +23,7 @@ impl HandlerShared {
         self.tasks.running_task_count() < TASK_LIMIT
     }
 
-    /// Makes a call a task.
+    /// Turns a call into a task.
     pub(super) fn hand_over(&self, running: RunningCall) -> CreateTaskResult {
         let options = TaskOptions::new().with_ttl_ms(TASK_LASTS_MS).with_poll_interval_ms(ASK_EVERY_MS);
         let delivery = running.delivery.clone();

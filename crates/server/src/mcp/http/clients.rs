@@ -1,7 +1,8 @@
-//! The clients of the older protocol: rmcp's sessions, and which requests of each are under way.
+//! The clients of the older protocol: rmcp's sessions, and the requests of each that are under way.
 //!
-//! rmcp finds the way of a response by the id of its request. A second request under the same id would take that way: one of
-//! the two gets no response, and the other one may get the wrong one. So the second is rejected, as on pipes.
+//! rmcp routes a response by the id of its request. A second request under the same id would replace the first one's
+//! route: one of the two gets no response, and the other one may get the wrong one. So the second is rejected, as on
+//! pipes.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -30,7 +31,7 @@ pub(super) struct Clients {
     under_way: Mutex<HashMap<SessionId, Arc<UnderWay>>>,
 }
 
-/// The requests of one client that are under way, each with the way of its response.
+/// The requests of one client that are under way, each with the delivery of its response.
 #[derive(Default)]
 struct UnderWay {
     requests: Mutex<HashMap<RequestId, Delivery>>,
@@ -110,7 +111,7 @@ impl SessionManager for Clients {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let (request, under_way) = match (&message, self.of(id)) {
             (ClientJsonRpcMessage::Request(request), Some(under_way)) => (request, under_way),
-            // A session that has just ended: the other manager says so.
+            // The session has just ended: the inner manager reports that.
             _ => {
                 let events = self.inner.create_stream(id, message).await?;
                 return Ok(Response { rejection: None, events: Some(events), delivery: Delivery::new() });
@@ -139,7 +140,7 @@ impl SessionManager for Clients {
             && let Some(request) = &cancelled.params.request_id
             && let Some(delivery) = self.of(id).and_then(|under_way| under_way.end(request))
         {
-            // Its response is dropped, even if it is made already.
+            // Its response is dropped, even if it exists already.
             delivery.revoke();
         }
         self.inner.accept_message(id, message).await
@@ -165,7 +166,7 @@ fn error(refusal: RejectedMessage, id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(refusal.code, refusal.message, None), Some(id))
 }
 
-/// A client's transport, which notes the requests that are answered.
+/// A client's transport, which records answered requests.
 pub(super) struct ObservedTransport<T> {
     inner: T,
     under_way: Arc<UnderWay>,
@@ -192,8 +193,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for ObservedTransport<T> {
     }
 }
 
-/// The events with which one request is answered. Its response is delivered when it is handed to the connection. A client
-/// that loses the connection before may resume the stream and get the response; a later reply then repeats its contents.
+/// The events that answer one request. Its response is delivered when it is handed to the connection. A client that
+/// loses the connection before may resume the stream and get the response; a later reply then repeats its contents.
 struct Response<S> {
     rejection: Option<ServerSseMessage>,
     events: Option<S>,

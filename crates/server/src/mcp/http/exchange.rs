@@ -1,5 +1,5 @@
-//! One request and its response, as bytes: both have to move on. A body that does not arrive and a response that is not read
-//! end the connection.
+//! One request and its response, as bytes: both must make progress. A body that does not arrive and a response that is
+//! not read end the connection.
 
 use std::convert::Infallible;
 use std::io;
@@ -22,21 +22,21 @@ use crate::connections::{BODY_PATIENCE, Slot};
 use crate::gate::plain;
 use crate::mcp::repair::{self, Repaired};
 
-/// The most a request may say; the same as for a line.
+/// The largest body of a request; the same as for a line.
 const BODY_LIMIT: usize = crate::lines::LINE_LIMIT;
 
-/// How long a client may take none of a response.
+/// How long a client may read nothing of a response.
 pub(super) const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// The request with its body, or the reply to one whose body is too long or does not come.
+/// The request with its body, or the reply to one whose body is too long or does not arrive.
 pub(super) async fn received(request: Request<Incoming>) -> Result<Request<Bytes>, Response<Full<Bytes>>> {
     let too_long = || plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long");
-    // A length that is announced need not be waited for; one that is not is cut off on the way.
+    // An announced length that is too large is rejected at once; a body without one is cut off while it is read.
     if request.body().size_hint().lower() > BODY_LIMIT as u64 {
         return Err(too_long());
     }
     let (mut parts, body) = request.into_parts();
-    // timer: a client that announces a body and does not send it must not be kept.
+    // timer: a client that announces a body and does not send it must not keep its connection.
     let collected = tokio::time::timeout(BODY_PATIENCE, Limited::new(body, BODY_LIMIT).collect()).await;
     let bytes = match collected {
         Ok(Ok(collected)) => collected.to_bytes(),
@@ -56,13 +56,14 @@ pub(super) async fn received(request: Request<Incoming>) -> Result<Request<Bytes
     Ok(Request::from_parts(parts, bytes))
 }
 
-/// The rest of the body may still come, and would be taken for the next request.
+/// Closes the connection after the response: the rest of the body may still arrive, and would be parsed as the next
+/// request.
 fn without_keep_alive(mut response: Response<Full<Bytes>>) -> Response<Full<Bytes>> {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// rmcp rejects a body that it cannot read without saying whose request it was. This says it.
+/// Replaces rmcp's rejection of an unreadable body, which lacks the request's id, by one that has it.
 pub(super) fn explained(
     response: Response<BoxBody<Bytes, Infallible>>,
     body: &Bytes,
@@ -77,7 +78,7 @@ pub(super) fn explained(
     explained
 }
 
-/// The way of a response to its client. Dropped before the end of the response, it is lost.
+/// The delivery of a response to its client. Lost if it is dropped before the end of the response.
 pub(super) struct Delivering {
     delivery: Option<Delivery>,
     settles: bool,
@@ -85,14 +86,14 @@ pub(super) struct Delivering {
 }
 
 impl Delivering {
-    /// Makes the handler of the request part of it.
+    /// Attaches the delivery to a request, for its handler.
     pub(super) fn new<B>(request: &mut Request<B>, slot: &Arc<Slot>) -> Self {
         let delivery = Delivery::new();
         request.extensions_mut().insert(delivery.clone());
         Self { delivery: Some(delivery), settles: true, slot: Arc::clone(slot) }
     }
 
-    /// The end of this response does not mean that it holds the reply.
+    /// Keeps the end of this response from settling the delivery: it may not hold the reply.
     pub(super) fn settled_elsewhere(mut self) -> Self {
         self.settles = false;
         self
@@ -102,7 +103,7 @@ impl Delivering {
         DeliveredBody { body, delivering: self }
     }
 
-    /// All of it was handed to the connection.
+    /// The whole response was handed to the connection.
     fn done(&mut self) {
         if self.settles
             && let Some(delivery) = self.delivery.take()
@@ -120,7 +121,7 @@ impl Drop for Delivering {
     }
 }
 
-/// The body of a response. When it ends, the connection is quiet until the next request.
+/// The body of a response. When it ends, the connection is idle until the next request.
 pub(super) struct DeliveredBody<B> {
     body: B,
     delivering: Delivering,
@@ -152,16 +153,16 @@ impl<B: Body<Data = Bytes> + Unpin> Body for DeliveredBody<B> {
 
 impl<B> Drop for DeliveredBody<B> {
     fn drop(&mut self) {
-        // One that is being closed stays so.
+        // A connection that is being closed stays so.
         let _ = self.delivering.slot.let_in();
     }
 }
 
-/// A stream that fails when its other side reads nothing for too long.
+/// A stream that fails when its peer reads nothing for too long.
 pub(super) struct Unstalled<S> {
     stream: S,
     patience: Duration,
-    /// Since something could not be written.
+    /// The timer; set since a write could not proceed.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -170,14 +171,14 @@ impl<S> Unstalled<S> {
         Self { stream, patience, stalled: None }
     }
 
-    /// Passes on how far writing has got, and fails once it has stood still for too long.
+    /// Passes on the result of a write, and fails once writing has stalled for too long.
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
         }
         let patience = self.patience;
-        // timer: a client that never reads its response must not be kept.
+        // timer: a client that never reads its response must not keep its connection.
         let stalled =
             self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
         ready!(stalled.as_mut().poll(cx));

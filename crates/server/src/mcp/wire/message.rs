@@ -1,4 +1,4 @@
-//! A line as messages, or as the reasons why it is none.
+//! Parses a line into messages, or into the errors for the client.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::lines::LINE_LIMIT;
 use crate::mcp::repair::{self, Repaired};
 use crate::mcp::wire::IN_FLIGHT_LIMIT;
 
-/// Why something the client sent was not taken, for the client.
+/// The error for a message that the server rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RejectedMessage {
     id: Value,
@@ -18,13 +18,13 @@ pub(crate) struct RejectedMessage {
     pub(crate) message: String,
 }
 
-/// The messages in a line, and what must be said of the rest. An empty line is nothing at all.
+/// The messages in a line, and the errors for the rest. An empty line has neither.
 pub(crate) fn read(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<RejectedMessage>) {
     let line = line.trim_ascii();
     if line.is_empty() {
         return (VecDeque::new(), Vec::new());
     }
-    // Nearly every line is a good message: it is parsed once, and looked into only if it is not.
+    // Nearly every line is a valid message: it is parsed once, and examined only if that fails.
     if line.starts_with(b"{")
         && let Ok(message) = serde_json::from_slice(line)
     {
@@ -39,7 +39,7 @@ pub(crate) fn read(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<Rejected
 fn read_any(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<RejectedMessage>) {
     match serde_json::from_slice(line) {
         Err(error) => (VecDeque::new(), RejectedMessage::not_json(line, &error).into_iter().collect()),
-        // The protocol of 2025-03-26 knows lines with several messages. Each is answered by itself.
+        // The protocol of 2025-03-26 allows several messages in one line. Each is answered by itself.
         Ok(Value::Array(several)) if !several.is_empty() => read_each(several),
         Ok(other) => read_each(vec![other]),
     }
@@ -59,7 +59,7 @@ fn read_each(several: Vec<Value>) -> (VecDeque<ClientJsonRpcMessage>, Vec<Reject
 }
 
 impl RejectedMessage {
-    /// Under the id of the request, if that can be found; nothing, if no answer is expected.
+    /// An error under the id of the request, if it can be found; `None` if the sender expects no reply.
     pub(crate) fn not_json(line: &[u8], error: &serde_json::Error) -> Option<Self> {
         let id = match envelope::salvage(line) {
             Salvaged::Request(id) => serde_json::to_value(id).unwrap_or_default(),
@@ -78,7 +78,7 @@ impl RejectedMessage {
         }
     }
 
-    /// Under the id that the message begins with, if it does.
+    /// An error under the id at the beginning of the message, if there is one.
     pub(crate) fn too_long(beginning: &[u8]) -> Self {
         let id = envelope::id_at_the_beginning(beginning).and_then(|id| serde_json::to_value(id).ok());
         Self {
@@ -104,7 +104,7 @@ impl RejectedMessage {
         }
     }
 
-    /// What the client is sent.
+    /// The line that is sent to the client.
     pub(crate) fn line(&self) -> Vec<u8> {
         let error = json!({ "code": self.code.0, "message": self.message });
         let mut line = json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string().into_bytes();

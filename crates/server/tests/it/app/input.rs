@@ -1,4 +1,4 @@
-//! What goes in: in order, however much, and never in anybody's way.
+//! Input: it arrives in order and in any amount, and never delays other requests.
 
 use serde_json::json;
 use windlass_testkit::base64;
@@ -58,7 +58,7 @@ async fn a_large_write_arrives_whole() {
     bench.end().await;
 }
 
-/// Elsewhere, this kept timeouts and terminations from ever happening.
+/// In another implementation, unread input kept timeouts and terminations from ever happening.
 #[tokio::test]
 async fn input_that_nobody_reads_holds_up_only_its_own_answers() {
     let bench = Bench::new("app-unread");
@@ -185,7 +185,7 @@ async fn what_may_wait_is_limited_for_all_processes_together() {
         let write = json!({ "processId": name, "deltaBase64": delta });
         writes.push(client.ask("command/exec/write", write).await);
     }
-    // What fits in the process's own queue waits for nobody, and is not refused because of others.
+    // Input that fits in the process's own queue is taken at once, and not rejected because of other processes.
     client.ask("command/exec", with(streamed("r", "cat"), endless)).await;
     client.write("r", b"read").await;
     client.printed("r", "read").await;
@@ -218,7 +218,7 @@ async fn what_finds_no_room_in_memory_waits_on_disk_and_comes_in_order() {
     }
     let last = json!({ "processId": "p", "deltaBase64": base64::encode(b"d"), "closeStdin": true });
     writes.push(client.ask("command/exec/write", last).await);
-    // Nothing else waits.
+    // Other requests do not wait.
     client.ask("command/exec", streamed("q", "echo beside")).await;
     client.printed("q", "beside").await;
     std::fs::write(bench.scratch.path().join("gate"), "\n").expect("the gate opens");
@@ -276,7 +276,7 @@ async fn what_a_process_did_not_read_is_counted_and_answered_before_its_end_is_t
         let answered = client.kept.iter().any(|message| message["id"] == write);
         let answer = client.answer(write).await;
         if answer.get("error").is_some() {
-            // It had ended before the write was read.
+            // The process had ended before the server read the write.
             continue;
         }
         assert!(answered, "round {round}: the write is answered before the end");

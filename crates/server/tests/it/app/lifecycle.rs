@@ -1,4 +1,5 @@
-//! How commands end: by themselves, by time, by request, with their connection; and what becomes of what they started.
+//! How commands end: by themselves, by a timeout, on request, with their connection; and how the processes that they
+//! started end.
 
 use serde_json::json;
 
@@ -42,7 +43,7 @@ async fn a_signal_is_told_apart_from_an_exit_code_also_on_a_terminal() {
     bench.end().await;
 }
 
-/// Session leaders, orphans and those who ignore TERM.
+/// Session leaders, orphans and processes that ignore TERM.
 const FAMILY: &str = "setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ; (trap '' TERM; sleep 1000) & sleep 1000 & echo ready; wait";
 
 #[tokio::test]

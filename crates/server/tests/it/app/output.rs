@@ -1,4 +1,4 @@
-//! What comes out: collected or as deltas, capped, in order, and as text.
+//! Output: collected or as deltas, capped, in order, and as text.
 
 use serde_json::json;
 
@@ -89,7 +89,7 @@ async fn without_a_cap_everything_comes() {
     bench.end().await;
 }
 
-/// One bad byte used to turn the whole output into another alphabet elsewhere.
+/// In another implementation, one bad byte made it decode the whole output in another encoding.
 #[tokio::test]
 async fn text_is_utf_8_and_what_is_not_is_replaced_byte_by_byte() {
     let bench = Bench::new("app-text");
@@ -135,7 +135,7 @@ async fn a_terminal_mixes_both_streams_and_has_the_size_that_was_asked_for() {
     bench.end().await;
 }
 
-/// A client that reads nothing for a while has all of it afterwards, and others are served meanwhile.
+/// A client that reads nothing for a while gets all of it afterwards, and others are served meanwhile.
 #[tokio::test]
 async fn a_client_that_is_late_loses_nothing() {
     let bench = Bench::new("app-late");

@@ -1,4 +1,4 @@
-//! `process/*`: started at once, heard of later.
+//! `process/*`: started at once, with the end in a later notification.
 
 use std::time::Duration;
 

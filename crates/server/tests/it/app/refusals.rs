@@ -1,4 +1,4 @@
-//! What is refused, in which words, and what is found first.
+//! Refusals: their messages, and the order in which faults are reported.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn check(capabilities: Value, table: &[(&str, Value, (i64, &str))]) {
     for (method, params, expected) in table {
         client.refused(method, params.clone(), *expected).await;
     }
-    // Nothing of it was run, and the connection goes on.
+    // The rejected request had no effect, and the connection goes on.
     let done = client.get("command/exec", json!({ "command": ["true"] })).await;
     assert_eq!(done["exitCode"], 0);
     client.vanish().await;
@@ -64,7 +64,7 @@ async fn types_are_told_in_the_words_of_the_dialect() {
     check(json!({}), &table).await;
 }
 
-/// Each row has the fault of the one before it as well, so the order shows.
+/// Each row also has the fault of the row before it, so the test shows the order of the checks.
 #[tokio::test]
 async fn the_faults_of_a_command_are_found_in_the_dialects_order() {
     let full = json!({ "type": "dangerFullAccess" });
@@ -180,7 +180,7 @@ async fn what_cannot_be_started_says_so_in_the_systems_words() {
         let message = format!("failed to spawn command: {why}");
         client.refused("command/exec", params, (INTERNAL, &message)).await;
     }
-    // The name was not taken by any of them.
+    // None of the rejected requests took the name.
     let done = client.run(with(exec(json!({})), tty)).await;
     assert_eq!(done.result["exitCode"], 0);
     client.vanish().await;
@@ -193,7 +193,7 @@ async fn restrictions_that_cannot_be_enforced_are_refused_and_the_others_run() {
     let mut client = bench.client().await;
     let policies = ["readOnly", "workspaceWrite"].map(|form| json!({ "sandboxPolicy": { "type": form } }));
     let profiles = [":read-only", ":workspace"].map(|profile| json!({ "permissionProfile": profile }));
-    // This engine has no helper for sandboxes; the program's own has.
+    // This engine has no helper for sandboxes; the program's own engine has one.
     for restriction in policies.into_iter().chain(profiles) {
         let refused = client.request("command/exec", exec(restriction)).await;
         let message = refused["error"]["message"].as_str().expect("it is refused");
@@ -349,7 +349,7 @@ async fn what_is_no_request_is_passed_over_and_the_connection_goes_on() {
     for line in noise {
         client.say_bytes(&[line, b"\r\n"].concat()).await;
     }
-    // Their senders wait for an answer, and half of a character has no place in a command.
+    // Their senders wait for a reply, and half of a character has no place in a command.
     let deep = format!(r#"{{"params":{}{},"id":7,"method":"m"}}"#, "[".repeat(500), "]".repeat(500));
     let unreadable: [&[u8]; 4] = [
         b"{\"id\":7,\"method\":\"\xff\xfe\",\"params\":{}}",

@@ -1,4 +1,4 @@
-//! A client that lost its connection comes back to what it had.
+//! A client that lost its connection resumes its processes.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn resumable(grace_ms: u64) -> Value {
     json!({ "experimentalApi": true, "resume": { "graceMs": grace_ms } })
 }
 
-/// A client with a token to come back with.
+/// A client with a token for resuming.
 async fn greeted(bench: &Bench, resume: Value) -> (Client, Value) {
     let mut client = bench.stranger();
     let capabilities = json!({ "experimentalApi": true, "resume": resume });
@@ -45,7 +45,7 @@ async fn processes_go_on_without_their_client_and_can_be_taken_over() {
     let expected: String = (1..=300_000).map(|n| format!("{n}\n")).collect();
     assert!(heard == [expected.as_bytes(), b"the end"].concat(), "{} bytes", heard.len());
     assert_eq!(back.notice("session/exited").await["exit"]["exitCode"], 0);
-    // Its name is free again, though nobody had followed it to its end.
+    // Its name is free again, although its end was never sent to a client.
     back.notice("session/closed").await;
     let again = back.get("command/exec", with(sh("true"), json!({ "processId": "r" }))).await;
     assert_eq!(again["exitCode"], 0);
@@ -76,7 +76,7 @@ async fn a_connection_that_is_only_about_to_be_lost_is_taken_over_too() {
     client.printed("t", "up").await;
     let (mut back, second) = greeted(&bench, json!({ "token": first["token"] })).await;
     assert_eq!(second["resumed"], true);
-    // What the old connection does now concerns nobody.
+    // Requests of the old connection have no effect now.
     client.vanish().await;
     let waiting = back.ask("session/wait", json!({ "processId": "t" })).await;
     back.get("command/exec/write", json!({ "processId": "t", "closeStdin": true })).await;
@@ -98,7 +98,7 @@ async fn a_wrong_token_opens_nothing_and_the_right_one_again_and_again() {
         assert_eq!(other.get("session/list", json!({})).await, json!({ "sessions": [] }));
         other.vanish().await;
     }
-    // A client that is cut off before it hears the answer has no other token than the one it came with.
+    // A client that is cut off before it gets the reply has no other token than the one it came with.
     for _ in 0..3 {
         let (back, resume) = greeted(&bench, json!({ "token": first["token"] })).await;
         assert_eq!((&resume["resumed"], &resume["token"]), (&json!(true), &first["token"]));
@@ -112,7 +112,7 @@ async fn a_wrong_token_opens_nothing_and_the_right_one_again_and_again() {
     bench.end().await;
 }
 
-/// What commands had left running lived on for the whole grace.
+/// Regression test: processes that commands had left running lived on for the whole grace.
 #[tokio::test]
 async fn a_client_that_will_not_come_back_has_everything_ended() {
     let bench = Bench::new("app-end-all");
@@ -128,12 +128,12 @@ async fn a_client_that_will_not_come_back_has_everything_ended() {
     }
     assert_eq!(client.get("session/endAll", json!({})).await, json!({}));
     assert_eq!(bench.survivors(), Vec::<String>::new());
-    // It is still there to be told, and can begin anew.
+    // The client is still connected: it gets the replies, and can start new processes.
     for asked in asked {
         assert_eq!(client.result(asked).await["exitCode"], 137);
     }
     assert_eq!(client.run(with(sh("true"), json!({ "processId": "t0" }))).await.result["exitCode"], 0);
-    // The token is of no use any more.
+    // The token is not valid any more.
     let (back, second) = greeted(&bench, json!({ "token": first["token"] })).await;
     assert_eq!(second["resumed"], false);
     for gone in [client, back] {

@@ -1,4 +1,4 @@
-//! What these tests share: a server over an engine of its own, and clients on pairs of pipes.
+//! The fixture of these tests: a server over an engine of its own, and clients on pairs of pipes.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use windlass_engine::{Drain, Engine, EngineOptions, KillDelays, Limits, Retentio
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
-/// How much the pipes between client and server hold.
+/// The capacity of the pipes between client and server.
 const PIPE: usize = 64 * 1024;
 
-/// A server, a folder, and a word by which everything that was started is found.
+/// A server, a directory, and a token in the environment of all started processes, by which the test finds survivors.
 pub(super) struct Bench {
     pub(super) scratch: Scratch,
     pub(super) token: String,
@@ -28,7 +28,7 @@ impl Bench {
         Self::limited(name, Limits::default())
     }
 
-    /// A server that has a place for what it cannot hold in memory.
+    /// A server with a directory for input that does not fit in memory.
     pub(super) fn with_a_disk(name: &str) -> Self {
         Self::furnished(Scratch::new(name), name, EngineOptions::default(), true)
     }
@@ -39,7 +39,7 @@ impl Bench {
         Self::furnished(Scratch::new(name), name, options, false)
     }
 
-    /// A server that keeps no more than this of what a process prints.
+    /// A server with this retention.
     pub(super) fn keeping(name: &str, retention: Retention) -> Self {
         let options = EngineOptions { retention, ..EngineOptions::default() };
         Self::furnished(Scratch::new(name), name, options, false)
@@ -72,7 +72,7 @@ impl Bench {
         Self { scratch, token, server, engine }
     }
 
-    /// A client that has not said anything yet.
+    /// A client that has not sent anything yet.
     pub(super) fn stranger(&self) -> Client {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -85,7 +85,7 @@ impl Bench {
         Client { lines, input, served, stop: Some(stop), last: 0, kept: VecDeque::new() }
     }
 
-    /// A client that has introduced itself with these capabilities.
+    /// A client that has sent `initialize` with these capabilities.
     pub(super) async fn client_with(&self, capabilities: Value) -> Client {
         let mut client = self.stranger();
         let info = json!({ "name": "test", "version": "1" });
@@ -93,7 +93,7 @@ impl Bench {
         client
     }
 
-    /// A client that may do everything.
+    /// A client with the experimental methods.
     pub(super) async fn client(&self) -> Client {
         self.client_with(json!({ "experimentalApi": true })).await
     }
@@ -104,14 +104,14 @@ impl Bench {
         self.engine.session(id).expect("it is known")
     }
 
-    /// Ends everything, and fails if anything is left.
+    /// Ends everything, and fails if a process is left.
     pub(super) async fn end(self) {
         self.server.shutdown().await;
         self.engine.shutdown().await;
         assert_eq!(self.survivors(), Vec::<String>::new());
     }
 
-    /// What runs and was started here.
+    /// The processes started by this fixture that are still running.
     pub(super) fn survivors(&self) -> Vec<String> {
         survivors::bearing(&self.token)
     }
@@ -129,20 +129,20 @@ pub(super) fn with(mut params: Value, more: Value) -> Value {
     params
 }
 
-/// A script that streams everything under this name.
+/// A script that streams its input and output under this name.
 pub(super) fn streamed(id: &str, script: &str) -> Value {
     let streams = json!({ "processId": id, "streamStdin": true, "streamStdoutStderr": true });
     with(sh(script), streams)
 }
 
-/// A client that says what it likes, line by line.
+/// A client that sends arbitrary lines.
 pub(super) struct Client {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     input: WriteHalf<DuplexStream>,
     served: JoinHandle<()>,
     stop: Option<oneshot::Sender<()>>,
     last: i64,
-    /// What was heard while something else was waited for.
+    /// Messages that arrived during a wait for another one.
     pub(super) kept: VecDeque<Value>,
 }
 
@@ -156,7 +156,7 @@ impl Client {
         said.expect("the server listens").expect("the server takes it");
     }
 
-    /// Asks without waiting for the answer.
+    /// Sends a request without waiting for the reply.
     pub(super) async fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.last += 1;
         let id = self.last;
@@ -164,19 +164,19 @@ impl Client {
         id
     }
 
-    /// Asks, and gives back the whole answer.
+    /// Sends a request, and returns the whole reply.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params).await;
         self.answer(id).await
     }
 
-    /// Asks for something that is given.
+    /// Sends a request that must succeed, and returns its result.
     pub(super) async fn get(&mut self, method: &str, params: Value) -> Value {
         let answer = self.request(method, params).await;
         answer.get("result").unwrap_or_else(|| panic!("{method}: {answer}")).clone()
     }
 
-    /// What became of a request that is carried out.
+    /// The result of a request that must succeed.
     pub(super) async fn result(&mut self, id: i64) -> Value {
         let answer = self.answer(id).await;
         answer.get("result").unwrap_or_else(|| panic!("{answer}")).clone()
@@ -188,19 +188,19 @@ impl Client {
         assert_eq!(self.get("command/exec/write", params).await, json!({}));
     }
 
-    /// Asks for something that is refused in these words.
+    /// Sends a request that must fail with this error.
     pub(super) async fn refused(&mut self, method: &str, params: Value, (code, message): (i64, &str)) {
         let answer = self.request(method, params.clone()).await;
         let expected = json!({ "code": code, "message": message });
         assert_eq!(answer["error"], expected, "{method} {params}: {answer}");
     }
 
-    /// The answer to a request; everything else is kept.
+    /// The reply to a request; other messages are kept.
     pub(super) async fn answer(&mut self, id: i64) -> Value {
         self.find(|message| message["id"] == id && message.get("method").is_none()).await
     }
 
-    /// The next notification of this kind; everything else is kept.
+    /// The next notification of this kind; other messages are kept.
     pub(super) async fn notice(&mut self, method: &str) -> Value {
         self.find(|message| message["method"] == method).await["params"].take()
     }
@@ -218,14 +218,14 @@ impl Client {
         }
     }
 
-    /// What the server says next; nothing when it has hung up.
+    /// The server's next message; `None` when it has closed the connection.
     pub(super) async fn hear(&mut self) -> Option<Value> {
         let line = tokio::time::timeout(HANG, self.lines.next_line()).await;
         let line = line.expect("the server says something").expect("it can be read")?;
         Some(serde_json::from_str(&line).expect("a line of JSON"))
     }
 
-    /// Waits until a command or process has printed this, and gives back all that it printed meanwhile.
+    /// Waits until a command or process has printed this, and returns all its output meanwhile.
     pub(super) async fn printed(&mut self, name: &str, text: &str) -> String {
         let mut printed = Vec::new();
         while !String::from_utf8_lossy(&printed).contains(text) {
@@ -236,7 +236,7 @@ impl Client {
         String::from_utf8_lossy(&printed).into_owned()
     }
 
-    /// Goes away without a word, and waits until the server has noticed and done what it does then.
+    /// Disconnects, and waits until the server has noticed and cleaned up.
     pub(super) async fn vanish(self) {
         let Self { lines, input, served, stop, .. } = self;
         drop((lines, input));
@@ -251,7 +251,7 @@ pub(super) fn bytes_of(params: &Value) -> Vec<u8> {
     base64::decode(text.as_bytes()).expect("it is base64")
 }
 
-/// What a client that streamed a command has heard of it up to its answer.
+/// The messages about a streamed command up to its reply.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) stdout: Vec<u8>,
@@ -261,7 +261,7 @@ pub(super) struct Heard {
 }
 
 impl Client {
-    /// Runs a command to its end, and fails if anything of it comes after its answer.
+    /// Runs a command to its end, and fails if any message about it comes after its reply.
     pub(super) async fn run(&mut self, params: Value) -> Heard {
         let id = self.ask("command/exec", params).await;
         let mut heard = Heard { result: self.result(id).await, ..Heard::default() };

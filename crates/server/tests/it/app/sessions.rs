@@ -1,11 +1,11 @@
-//! `session/*`: everything that was printed has an address.
+//! `session/*`: all output has an address.
 
 use serde_json::{Value, json};
 use windlass_engine::Retention;
 
 use super::rig::{Bench, Client, bytes_of, sh, streamed, with};
 
-/// Runs a script to its end and gives back the number of its session.
+/// Runs a script to its end and returns the number of its session.
 async fn ran(client: &mut Client, script: &str) -> Value {
     client.run(sh(script)).await.result["receipt"]["sessionId"].clone()
 }
@@ -55,7 +55,7 @@ async fn a_span_is_read_as_it_was_printed() {
         (b"e\xfft".as_slice(), &json!(5), &json!(true))
     );
     let beyond = read(&mut client, json!({ "from": 50 }), 3).await;
-    // Whoever follows `next` from there would otherwise be given what it did not ask for.
+    // A client that continues at an earlier `next` would get output that it did not ask for.
     assert_eq!((beyond.get("chunks"), &beyond["next"]), (None, &json!(50)));
     client.vanish().await;
     bench.end().await;
@@ -98,7 +98,7 @@ async fn lines_are_read_by_number_and_by_what_they_match() {
     bench.end().await;
 }
 
-/// What `choice` finds, answer by answer, each going on after the last line of the one before.
+/// The lines of `choice`, reply by reply, each request continuing after the last line of the reply before.
 async fn page_by_page(client: &mut Client, id: &Value, (choice, most): (Value, u64)) -> Vec<Value> {
     let mut all = Vec::new();
     let name = if choice.get("grep").is_some() { "grep" } else { "lines" };
@@ -115,8 +115,8 @@ async fn page_by_page(client: &mut Client, id: &Value, (choice, most): (Value, u
     }
 }
 
-/// Answers were cut in the middle of a line, were not said to be cut where lines are short, and nothing came past a line
-/// longer than an answer.
+/// Regression test: replies were cut in the middle of a line, were not marked as cut if lines are short, and a line
+/// longer than a reply stopped all progress.
 #[tokio::test]
 async fn truncated_lines_and_matches_are_gone_on_with_and_none_is_missing() {
     let bench = Bench::new("app-pages");
@@ -138,7 +138,7 @@ async fn truncated_lines_and_matches_are_gone_on_with_and_none_is_missing() {
             (long["span"]["from"].as_u64().expect("it has"), long["span"]["to"].as_u64().expect("it has"));
         assert_eq!(span.1 - span.0, 300_007);
         assert_eq!(text(&all[all.len() - 1]), "100009");
-        // Going on behind a last line that was cut is no mistake.
+        // Continuing after a last line that was cut is not an error.
         let one =
             json!({ "sessionId": id, "maxBytes": most, "lines": { "first": 100_001, "last": 100_001 } });
         let none = json!({ "sessionId": id, "lines": { "first": 100_002, "last": 100_001 } });
@@ -157,7 +157,7 @@ async fn truncated_lines_and_matches_are_gone_on_with_and_none_is_missing() {
     bench.end().await;
 }
 
-/// The end of one line and the end of another were one line, with a word in it that nobody had printed.
+/// Regression test: the lines around dropped output were joined into one, with a word in it that was never printed.
 #[tokio::test]
 async fn lines_on_both_sides_of_what_is_dropped_are_two() {
     let bench = Bench::keeping("app-torn", Retention { limit: 64 << 10, head: 10_000 });
@@ -217,7 +217,7 @@ async fn signals_go_to_the_group_and_nothing_else_is_done() {
     let exec = client.ask("command/exec", streamed("k", script)).await;
     client.printed("k", "ready").await;
     let signal = |name: &str| json!({ "processId": "k", "signal": name });
-    // The shell's sleep dies of it, too; the shell says so when it next looks.
+    // The signal ends the shell's `sleep`, too; the shell reports it when it next looks.
     assert_eq!(client.get("session/signal", signal("SIGUSR1")).await, json!({}));
     client.printed("k", "got usr1").await;
     let unknown = client.request("session/signal", signal("NOPE")).await;
@@ -255,7 +255,7 @@ async fn a_subscription_begins_at_any_offset_and_tells_the_end() {
     assert_eq!((&exited["sessionId"], &exited["exit"]["exitCode"]), (&subscribed["sessionId"], &json!(5)));
     assert_eq!(client.notice("session/closed").await["end"], 8);
     client.result(exec).await;
-    // The same again from what is kept, and then no more.
+    // The same again from the journal, and then no more.
     client.kept.clear();
     let again = json!({ "sessionId": subscribed["sessionId"], "from": 0 });
     client.get("session/subscribe", again.clone()).await;
@@ -327,7 +327,7 @@ async fn a_session_is_named_in_one_way_and_must_be_there() {
     bench.end().await;
 }
 
-/// However many are asked for at once, only one large answer is in memory.
+/// However many requests arrive at once, only one large reply is in memory.
 #[tokio::test]
 async fn reads_are_carried_out_one_at_a_time() {
     let bench = Bench::new("app-turns");

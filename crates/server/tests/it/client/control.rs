@@ -57,7 +57,7 @@ async fn input_goes_in_until_it_is_closed() {
     let client = place.client().await;
     let (process, mut output) =
         client.start(Start { io: Io::Pipes, ..place.sh("cat; echo end") }).await.expect("it starts");
-    // More than any queue holds on the way.
+    // More than all queues on the way hold.
     let sent: Vec<u8> = (0..5_000_000).map(|place: u32| place.to_le_bytes()[place as usize % 4]).collect();
     let writing = async {
         process.write(&sent).await.expect("it reads");
@@ -143,7 +143,7 @@ async fn who_does_not_take_its_output_holds_up_nobody_and_loses_nothing() {
     let others = in_time(other_output.rest()).await.expect("connected");
     assert_eq!(others.len(), (1..=300_000).map(|number: u32| number.to_string().len() + 1).sum::<usize>());
     assert_eq!(in_time(other.wait()).await.expect("it ends").code, 5);
-    // It ends although nobody takes what it prints.
+    // It ends although its output is not read.
     assert_eq!(in_time(slow.wait()).await.expect("it ends").code, 0);
     let mut expected = 1_u32;
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! Getting in, and what is said to who does not.
+//! Connecting, and the errors of clients that are rejected.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -49,7 +49,7 @@ async fn whoever_is_no_such_server_is_told_apart() {
                 stream.read_buf(&mut asked).await.expect("it asks");
             }
             stream.write_all(answer.as_bytes()).await.expect("it is taken");
-            // Until it has gone.
+            // Until the client has disconnected.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         };
         let (error, ()) = tokio::join!(refused(endpoint.clone(), None), answering);

@@ -1,4 +1,4 @@
-//! Coming back after a connection was lost: nothing that runs is lost with it, and no byte comes twice or never.
+//! Resuming after a connection was lost: processes go on, and no byte comes twice or never.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ fn patient() -> ClientOptions {
     }
 }
 
-/// One that comes back by itself.
+/// A client that reconnects by itself.
 fn faithful() -> ClientOptions {
     ClientOptions { coming_back: ComingBack::ByItself, ..patient() }
 }
 
-/// Takes output up to its end, coming back whenever the way was cut; after each piece it may be.
+/// Takes output up to its end, reconnecting whenever the connection was cut; `after_each` may cut it after each piece.
 async fn all_of(client: &Client, output: &mut Output, mut after_each: impl AsyncFnMut(u64)) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
@@ -50,7 +50,7 @@ async fn output_goes_on_at_the_byte_where_it_stopped() {
     let once: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
     let (mut cuts, half) = (0, once.len() as u64);
     let all = all_of(&client, &mut output, async |taken| {
-        // Somewhere in the first half, and in the silence after it.
+        // In the first half, and again in the silence after it.
         if (cuts == 0 && taken > half / 3) || (cuts == 1 && taken == half) {
             cuts += 1;
             road.cut().await;
@@ -81,7 +81,7 @@ async fn what_ended_meanwhile_is_told_afterwards() {
         .expect("it starts");
     process.write(b"\n").await.expect("it reads");
     road.cut().await;
-    // It may have been heard of before the cut, in whole or in part.
+    // Part or all of it may have arrived before the cut.
     let expected: String = (1..=1000).map(|number| format!("{number}\n")).collect();
     let all = all_of(&client, &mut output, async |_| {}).await;
     assert_eq!(String::from_utf8_lossy(&all), expected);
@@ -145,7 +145,7 @@ async fn a_client_that_comes_back_by_itself_is_not_noticed_to_have_been_away() {
         client.start(Start { io: Io::Pipes, ..place.sh(script) }).await.expect("it starts");
     let once: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
     for round in 0..6_u64 {
-        // Asked again when it is not known whether it was done: here nothing is under way when the road is cut.
+        // A request that was under way at the cut may or may not have been carried out; here none is under way.
         let word = format!("round {round}\n");
         process.write(word.as_bytes()).await.expect("the server hears it");
         let mut seen = Vec::new();
@@ -188,7 +188,7 @@ async fn who_cannot_come_back_is_told_so_at_last() {
     let client = client.expect("it listens");
     let (process, mut output) = client.start(place.sh("exec sleep 1000")).await.expect("it starts");
     place.close().await;
-    // A server that ends tells how its processes ended, if there is time.
+    // A server that stops sends the ends of its processes, if there is time.
     let _ = in_time(process.wait()).await;
     let _ = in_time(output.next()).await;
     assert!(matches!(in_time(client.sessions()).await, Err(ClientError::Lost)));

@@ -1,4 +1,4 @@
-//! What these tests share: a server over an engine of its own, ways to it, and ways that can be cut.
+//! The fixture of these tests: a server over an engine of its own, and connections to it that can be cut.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use windlass_server::gate::{Access, Gate, Perimeter, ServerReach};
 use windlass_server::listen::{Listen, Listener};
 use windlass_testkit::{HANG, Scratch, survivors};
 
-/// A server at a path, and a word by which everything that was started is found.
+/// A server at a path, and a token in the environment of all started processes, by which the test finds survivors.
 pub(super) struct Place {
     pub(super) scratch: Scratch,
     pub(super) server: AppServer,
@@ -67,18 +67,18 @@ impl Place {
         Client::connect(endpoint, ClientOptions::new("test")).await.expect("it listens")
     }
 
-    /// What a shell is to do.
+    /// The start of a shell script.
     pub(super) fn sh(&self, script: &str) -> Start {
         let directory = self.scratch.path().to_str().and_then(AbsolutePath::new).expect("an absolute path");
         Start::new(["sh", "-c", script], directory)
     }
 
-    /// Everything that was started and still is there.
+    /// The started processes that are still running.
     pub(super) fn survivors(&self) -> Vec<String> {
         survivors::bearing(&self.token)
     }
 
-    /// Ends the server, and looks whether anything is left.
+    /// Stops the server, and fails if a process is left.
     pub(super) async fn close(self) {
         drop(self.stop);
         in_time(self.serving).await.expect("it serves to the end");
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-/// A way to a server that can be cut as often as one likes.
+/// A proxy to a server whose connections a test can cut, any number of times.
 pub(super) struct Road {
     pub(super) endpoint: Endpoint,
     cuts: tokio::sync::mpsc::Sender<()>,
@@ -110,7 +110,7 @@ impl Road {
                         let (mut near, _) = accepted.expect("somebody comes");
                         let mut far = UnixStream::connect(&socket).await.expect("it listens");
                         drop(connections.spawn(async move {
-                            // However it ends, it has ended.
+                            // An error ends the connection as well.
                             let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
                         }));
                     }
@@ -120,7 +120,7 @@ impl Road {
         Self { endpoint, cuts, shim }
     }
 
-    /// Breaks every connection there is.
+    /// Cuts all connections.
     pub(super) async fn cut(&self) {
         self.cuts.send(()).await.expect("the road is kept");
     }
@@ -132,7 +132,7 @@ impl Drop for Road {
     }
 }
 
-/// Waits for something that must come.
+/// Waits for an event, and fails after a while.
 pub(super) async fn in_time<T>(something: impl Future<Output = T>) -> T {
     tokio::time::timeout(HANG, something).await.expect("it comes")
 }

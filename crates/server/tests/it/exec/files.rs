@@ -1,4 +1,4 @@
-//! Files and folders, method by method.
+//! Files and directories, method by method.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,7 +9,7 @@ use super::rig::{Bench, Client};
 
 const MISSING: (i64, &str) = (-32004, "No such file or directory (os error 2)");
 
-/// A folder with something of everything.
+/// A directory with entries of all kinds.
 async fn furnished(name: &str) -> (Bench, Client) {
     let bench = Bench::new(name);
     let at = |name: &str| bench.scratch.path().join(name);
@@ -200,7 +200,8 @@ async fn folders_are_made_and_removed_as_far_as_was_asked() {
     bench.end().await;
 }
 
-/// A slash at the end makes a link the folder that it leads to, which was emptied instead of the link removed.
+/// Regression test: with a slash at its end a link means the directory to which it leads, which was emptied instead of
+/// the link removed.
 #[tokio::test]
 async fn a_link_with_a_slash_behind_it_is_still_a_link() {
     let (bench, mut client) = furnished("slash").await;

@@ -1,4 +1,4 @@
-//! Who may say what, and when.
+//! The handshake: which requests are allowed before and after it.
 
 use serde_json::json;
 use windlass_server::exec::AfterLoss;

@@ -1,4 +1,4 @@
-//! Input: in order, once, and never in anybody's way.
+//! Input: it arrives in order and once, and never delays other requests.
 
 use serde_json::{Value, json};
 use windlass_testkit::base64;
@@ -45,7 +45,7 @@ async fn who_has_no_input_takes_none() {
     bench.end().await;
 }
 
-/// In the original the connection stops here: 130 writes are answered, and nothing after them ever is.
+/// In the reference implementation the connection stalls here: 130 writes are answered, and no request after them.
 #[tokio::test]
 async fn a_process_that_does_not_read_holds_up_nobody_but_its_own_writers() {
     for tty in [false, true] {
@@ -89,7 +89,7 @@ async fn a_write_that_waits_can_be_asked_for_again_and_is_written_once() {
     let first = client.ask("process/write", write("p", "1", &large)).await;
     let second = client.ask("process/write", write("p", "1", &large)).await;
     let end = client.ask("process/closeStdin", json!({ "processId": "p" })).await;
-    // Whoever answers this has read the three before it.
+    // The server has read the three earlier requests when it answers this one.
     client.get("environment/status", json!(null)).await;
     std::fs::write(bench.scratch.path().join("wait"), "\n").expect("somebody reads");
     for id in [first, second, end] {
@@ -117,7 +117,7 @@ async fn large_input_arrives_whole() {
     bench.end().await;
 }
 
-/// More than waits in memory: the rest does on disk, in its order.
+/// More than fits in memory: the rest waits on disk, in its order.
 #[tokio::test]
 async fn input_that_is_too_much_for_memory_arrives_whole_when_it_is_read_at_last() {
     let bench = Bench::new("much");

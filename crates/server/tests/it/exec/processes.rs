@@ -1,4 +1,4 @@
-//! Processes from their start to their end, and what they leave.
+//! Processes from their start to their end, and the processes that they leave running.
 
 use serde_json::{Value, json};
 use windlass_server::exec::AfterLoss;
@@ -52,7 +52,7 @@ async fn what_cannot_be_started_says_why_and_leaves_its_name_free() {
     check(with(sh(), "argv", json!(["no-such-program"])), missing).await;
     check(with(sh(), "argv", json!(["/"])), (-32603, "Permission denied (os error 13)")).await;
     check(with(sh(), "cwd", bench.uri("nowhere")), missing).await;
-    // A command that was meant for another folder must not run in this one.
+    // A command that was meant for another directory must not run in this one.
     check(with(with(sh(), "cwd", bench.uri("nowhere")), "tty", true), missing).await;
     check(
         with(sh(), "size", json!({ "rows": 2, "cols": 2 })),

@@ -1,4 +1,4 @@
-//! Whatever is asked, in whatever words, is answered once, and the server goes on.
+//! Random requests are answered once each, and the server goes on.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -54,7 +54,7 @@ const MEMBERS: [&str; 16] = [
     "sandbox",
 ];
 
-/// Any JSON, with members that mean something now and then. No path is among it, so nothing is done.
+/// Random JSON, with meaningful members now and then. It contains no path, so no request has an effect.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,4 +1,4 @@
-//! Reading by number: what was, what is, and what comes.
+//! Reading events by number: past, current and future ones.
 
 use serde_json::{Value, json};
 use windlass_testkit::bytes::Fingerprint;
@@ -63,7 +63,7 @@ async fn a_limit_is_kept_and_lets_at_least_one_chunk_through() {
     bench.end().await;
 }
 
-/// In the original one such read holds up every request after it.
+/// In the reference implementation one such read blocks every request after it.
 #[tokio::test]
 async fn a_read_that_waits_holds_up_nothing_and_ends_when_something_happens() {
     let bench = Bench::new("waits");
@@ -99,7 +99,7 @@ async fn a_wait_that_brings_nothing_is_answered_with_nothing() {
     bench.end().await;
 }
 
-/// In the original such a client loses all but the newest megabyte.
+/// In the reference implementation such a client loses all but the newest megabyte.
 #[tokio::test]
 async fn a_client_that_does_not_read_for_a_while_loses_nothing() {
     const MUCH: usize = 100 * 1024 * 1024;
@@ -108,7 +108,7 @@ async fn a_client_that_does_not_read_for_a_while_loses_nothing() {
     let program = puppet();
     let program = program.to_str().expect("a plain path");
     client.get("process/start", bench.argv("p", [program, "flood", "7", &MUCH.to_string(), "65536"])).await;
-    // It has printed as much as it may before anybody takes it: far more than the original keeps.
+    // It has printed its whole window before a client reads: far more than the reference implementation keeps.
     let mut progress = bench.runs()[0].watch();
     progress.wait_for(|progress| progress.end.get() >= 64 * 1024 * 1024).await.expect("it prints");
     drop(progress);

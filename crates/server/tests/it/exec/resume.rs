@@ -1,4 +1,4 @@
-//! A connection that is lost, and the client that comes back.
+//! Lost connections, and clients that resume.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ async fn what_ended_meanwhile_can_be_asked_about() {
     bench.end().await;
 }
 
-/// What a client that counts has got of a process.
+/// The events of a process that a client has received.
 #[derive(Default)]
 struct Received {
     last: u64,
@@ -98,7 +98,7 @@ struct Received {
 }
 
 impl Received {
-    /// Takes what comes next, and leaves what it has already.
+    /// Takes a chunk unless it has it already.
     fn take(&mut self, seq: u64, chunk: &Value) {
         if seq == self.last + 1 {
             self.last = seq;
@@ -107,7 +107,7 @@ impl Received {
         assert!(seq <= self.last, "{seq} came after {}", self.last);
     }
 
-    /// Asks for what was lost with a connection.
+    /// Reads the events that were lost with a connection.
     async fn catch_up(&mut self, client: &mut Client) {
         let answer = client.get("process/read", json!({ "processId": "p", "afterSeq": self.last })).await;
         for chunk in answer["chunks"].as_array().expect("a list") {
@@ -115,7 +115,7 @@ impl Received {
         }
     }
 
-    /// Hears this many events, or all that there are.
+    /// Receives at most this many events.
     async fn hear(&mut self, client: &mut Client, most: usize) {
         for _ in 0..most {
             let event = client.event("p").await;
@@ -159,7 +159,7 @@ async fn a_session_has_one_client_at_a_time() {
     let message = format!("session {session} is already attached to another connection");
     thief.refused("initialize", resume.clone(), (-32010, &message)).await;
     client.vanish().await;
-    // The same connection may try again.
+    // The same connection may try again after a refusal.
     thief.get("initialize", resume).await;
     let mut lost = bench.stranger(AfterLoss::Waits);
     let bogus = json!({ "clientName": "test", "resumeSessionId": "bogus" });

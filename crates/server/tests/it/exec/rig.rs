@@ -1,4 +1,4 @@
-//! What these tests share: a server over an engine of its own, and clients on pairs of pipes.
+//! The fixture of these tests: a server over an engine of its own, and clients on pairs of pipes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use windlass_engine::{Engine, EngineOptions, KillDelays, Session};
 use windlass_server::exec::{AfterLoss, ExecEnvironment, ExecServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
-/// How much the pipes between client and server hold.
+/// The capacity of the pipes between client and server.
 const PIPE: usize = 64 * 1024;
 
-/// A server, a folder, and a word by which everything that was started is found.
+/// A server, a directory, and a token in the environment of all started processes, by which the test finds survivors.
 pub(super) struct Bench {
     pub(super) scratch: Scratch,
     _state: Scratch,
@@ -29,7 +29,7 @@ impl Bench {
         Self::with_grace(name, Duration::from_secs(30))
     }
 
-    /// One whose sessions wait this long for a client that is lost.
+    /// A fixture whose sessions wait this long for a lost client.
     pub(super) fn with_grace(name: &str, grace: Duration) -> Self {
         let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let options = EngineOptions { patience, ..EngineOptions::default() };
@@ -43,14 +43,14 @@ impl Bench {
             directory: scratch.path().into(),
             temporary: "/tmp".into(),
             state_directory: state.path().into(),
-            // The engine has no sandboxes either.
+            // The helper is never started: the engine has no sandboxes.
             file_helper: HelperProgram { program: c"/nobody/files".into(), arguments: Vec::new() },
         };
         let server = ExecServer::with_grace(engine.clone(), place, grace);
         Self { scratch, _state: state, token: survivors::token(name), server, engine }
     }
 
-    /// A client that has not said anything yet.
+    /// A client that has not sent anything yet.
     pub(super) fn stranger(&self, after_loss: AfterLoss) -> Client {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -63,14 +63,14 @@ impl Bench {
         Client { lines, input, served, stop: Some(stop), last: 0, kept: VecDeque::new() }
     }
 
-    /// A client that has shaken hands, and whose session ends with it.
+    /// A client after the handshake, whose session ends with it.
     pub(super) async fn client(&self) -> Client {
         let mut client = self.stranger(AfterLoss::Ends);
         client.greet(json!({ "clientName": "test" })).await;
         client
     }
 
-    /// The parameters of a process that runs this in the folder, and bears the word.
+    /// The parameters of a process that runs this in the directory, with the token in its environment.
     pub(super) fn argv<const N: usize>(&self, id: &str, argv: [&str; N]) -> Value {
         json!({
             "processId": id, "argv": argv.as_slice(), "cwd": self.uri(""), "tty": false,
@@ -82,17 +82,17 @@ impl Bench {
         self.argv(id, ["/bin/sh", "-c", script])
     }
 
-    /// The address of a path in the folder.
+    /// The URI of a path in the directory.
     pub(super) fn uri(&self, name: &str) -> String {
         format!("file://{}/{name}", self.scratch.path().display())
     }
 
-    /// The runs of the engine, oldest first.
+    /// The sessions of the engine, oldest first.
     pub(super) fn runs(&self) -> Vec<Session> {
         self.engine.sessions()
     }
 
-    /// Ends everything, and fails if anything is left.
+    /// Ends everything, and fails if a process is left.
     pub(super) async fn end(self) {
         self.server.shutdown().await;
         self.engine.shutdown().await;
@@ -106,19 +106,19 @@ pub(super) fn with(mut params: Value, name: &str, value: impl Into<Value>) -> Va
     params
 }
 
-/// A client that says what it likes, line by line.
+/// A client that sends arbitrary lines.
 pub(super) struct Client {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     input: WriteHalf<DuplexStream>,
     served: JoinHandle<()>,
     stop: Option<oneshot::Sender<()>>,
     last: i64,
-    /// What was heard while something else was waited for.
+    /// Messages that arrived during a wait for another one.
     kept: VecDeque<Value>,
 }
 
 impl Client {
-    /// Shakes hands and gives back the session's id.
+    /// Performs the handshake and returns the session's id.
     pub(super) async fn greet(&mut self, params: Value) -> String {
         let answer = self.request("initialize", params).await;
         self.say(&json!({ "method": "initialized" })).await;
@@ -134,7 +134,7 @@ impl Client {
         said.expect("the server listens").expect("the server takes it");
     }
 
-    /// Asks without waiting for the answer.
+    /// Sends a request without waiting for the reply.
     pub(super) async fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.last += 1;
         let id = self.last;
@@ -142,19 +142,19 @@ impl Client {
         id
     }
 
-    /// Asks, and gives back the whole answer.
+    /// Sends a request, and returns the whole reply.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params).await;
         self.answer(id).await
     }
 
-    /// Asks for something that is given.
+    /// Sends a request that must succeed, and returns its result.
     pub(super) async fn get(&mut self, method: &str, params: Value) -> Value {
         let answer = self.request(method, params).await;
         answer.get("result").unwrap_or_else(|| panic!("{method}: {answer}")).clone()
     }
 
-    /// Asks for something that is refused in these words.
+    /// Sends a request that must fail with this error.
     pub(super) async fn refused(&mut self, method: &str, params: Value, (code, message): (i64, &str)) {
         let answer = self.request(method, params.clone()).await;
         assert_eq!(
@@ -164,12 +164,12 @@ impl Client {
         );
     }
 
-    /// The answer to a request; everything else is kept.
+    /// The reply to a request; other messages are kept.
     pub(super) async fn answer(&mut self, id: i64) -> Value {
         self.find(|message| message["id"] == id && message.get("method").is_none()).await
     }
 
-    /// The next event of a process; everything else is kept.
+    /// The next event of a process; other messages are kept.
     pub(super) async fn event(&mut self, process: &str) -> Value {
         self.find(|message| message["params"]["processId"] == process).await
     }
@@ -187,14 +187,14 @@ impl Client {
         }
     }
 
-    /// What the server says next; nothing when it has hung up.
+    /// The server's next message; `None` when it has closed the connection.
     pub(super) async fn hear(&mut self) -> Option<Value> {
         let line =
             tokio::time::timeout(HANG, self.lines.next_line()).await.expect("the server says something");
         line.expect("it can be read").map(|line| serde_json::from_str(&line).expect("a line of JSON"))
     }
 
-    /// Follows a process to its end.
+    /// Collects the events of a process to its end.
     pub(super) async fn story(&mut self, process: &str) -> Story {
         let mut story = Story::default();
         while !story.closed {
@@ -215,7 +215,7 @@ impl Client {
         story
     }
 
-    /// Goes away without a word, and waits until the server has noticed and done what it does then.
+    /// Disconnects, and waits until the server has noticed and cleaned up.
     pub(super) async fn vanish(self) {
         let Self { lines, input, served, stop, .. } = self;
         drop((lines, input));
@@ -224,15 +224,15 @@ impl Client {
     }
 }
 
-/// What was told of a process.
+/// The events of a process.
 #[derive(Debug, Default)]
 pub(super) struct Story {
-    /// Of both streams or the terminal.
+    /// The output of both streams or of the terminal.
     pub(super) bytes: Vec<u8>,
     pub(super) stderr: Vec<u8>,
     pub(super) numbers: Vec<u64>,
     pub(super) exit_code: Option<i64>,
-    /// The bytes that were told before the exit.
+    /// The number of bytes received before the exit.
     pub(super) before_exit: usize,
     pub(super) closed: bool,
 }
@@ -262,7 +262,7 @@ impl Story {
         }
     }
 
-    /// Whether the numbers are those from `first` on, without a hole.
+    /// Checks that the numbers begin at `first` and have no gap.
     pub(super) fn check_numbers(&self, first: u64) {
         let expected: Vec<u64> = (first..).take(self.numbers.len()).collect();
         assert_eq!(self.numbers, expected);
@@ -273,7 +273,7 @@ pub(super) fn bytes_of(chunk: &Value) -> Vec<u8> {
     base64::decode(chunk.as_str().expect("a text").as_bytes()).expect("base64")
 }
 
-/// The bytes of all chunks of an answer to `process/read`.
+/// The bytes of all chunks in a reply to `process/read`.
 pub(super) fn chunks(answer: &Value) -> Vec<u8> {
     let chunks = answer["chunks"].as_array().expect("a list");
     chunks.iter().flat_map(|chunk| bytes_of(&chunk["chunk"])).collect()
