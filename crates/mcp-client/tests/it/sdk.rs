@@ -1,4 +1,4 @@
-//! Servers made with the official SDK, in both its major versions, on pipes and over HTTP.
+//! Servers made with PyPI's `mcp` package, of both its major versions, on pipes and over HTTP.
 
 use std::sync::Arc;
 
