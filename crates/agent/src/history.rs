@@ -96,7 +96,7 @@ impl History {
         self.entries.iter().map(|entry| entry.item.clone()).collect()
     }
 
-    /// The part of this conversation that a sub-agent gets: messages, without tools and reasoning.
+    /// The part of this conversation that a sub-agent gets: messages, without instructions, tools and reasoning.
     pub(crate) fn words(&self) -> Vec<HistoryEntry> {
         let told = |entry: &&HistoryEntry| {
             let is_message = matches!(entry.item.content(), Content::Message { .. });

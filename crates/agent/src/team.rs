@@ -516,7 +516,7 @@ impl Team {
         let lives = self.lock().close(agents);
         let deadline = Instant::now() + GOING;
         for mut life in lives {
-            // timer: an agent that does not end in time is left alone; the commands that it ran end with the runtime.
+            // timer: an agent that does not end in time is aborted; the commands that it ran end with the runtime.
             if tokio::time::timeout_at(deadline.into(), &mut life).await.is_err() {
                 life.abort();
             }

@@ -210,7 +210,8 @@ impl Turn {
 
     fn item(&mut self, item: Item, orders: &mut Vec<TurnAction>) {
         let Some(call) = item.as_call().cloned() else { return self.loose.push(item) };
-        // Its result is in the conversation already, which the next request shows the model.
+        // Set even for a call that was run already, which is not run again: its result is in the conversation, and the
+        // next request shows it to the model.
         self.called = true;
         if self.run.contains(&call) {
             return;

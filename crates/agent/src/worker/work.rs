@@ -249,8 +249,7 @@ impl Listening {
         match self {
             Self::On { expiry, .. } => tokio::select! {
                 () = expiry.as_mut() => Arrived::Patience,
-                // timer: no event reports that a command begins to wait for input, or for clients, so the agent must
-                // look.
+                // timer: no event reports that a command begins to wait for input, or for clients.
                 () = tokio::time::sleep(LOOK) => Arrived::Look,
             },
             Self::Off | Self::Expired(_) => std::future::pending().await,
