@@ -135,6 +135,7 @@ impl ServerSupervisor {
                 () = stop.cancelled() => return Next::WhenWanted,
                 how = link.ended() => return self.fell(&how),
                 wanted = self.revive.recv() => match wanted {
+                    // Late: this generation has replaced that one already.
                     Some(replaced) if replaced < generation => {}
                     Some(_) => return Next::Again,
                     None => return Next::WhenWanted,
