@@ -421,14 +421,12 @@ impl Team {
     pub(crate) fn turn_ended(&self, id: &ThreadId, watched: &watch::Sender<Status>, status: Status) {
         let mut members = self.lock();
         watched.send_replace(status.clone());
-        // `Interrupted` is not final and makes no news: the agent that interrupted this one knows it, and waits for
-        // what follows.
+        // `Interrupted` is not final and is no news: the interrupting agent knows it, and waits for what follows.
         if status.is_final()
             && let Some(member) = members.get_mut(id).filter(|member| member.parent.is_some())
         {
             member.news = Some(match member.news.take() {
-                // An agent that its background work woke says more, while its parent has not read the earlier answer
-                // yet.
+                // Its background work woke the agent, and it adds to an answer that its parent has not read yet.
                 Some(untold) => status.after(untold),
                 None => status,
             });
@@ -478,8 +476,7 @@ impl Team {
         }
     }
 
-    /// Takes the news of the sub-agents. Without news, and with no agent at work that could bring any: the status of
-    /// all.
+    /// Takes the news of the sub-agents; the status of all if there is none and no agent at work could bring any.
     fn take_news(&self, parent: &ThreadId) -> Vec<(ThreadId, Status)> {
         let mut members = self.lock();
         let news = members.take_news(parent);
