@@ -24,7 +24,7 @@ struct State {
     together: Vec<CancellationToken>,
 }
 
-/// The place of one call. The calls behind it may run once it is dropped.
+/// The position of one call in the queue. The calls behind it may run once it is dropped.
 #[derive(Debug)]
 pub(crate) struct CallTicket {
     before: Vec<CancellationToken>,
@@ -32,7 +32,7 @@ pub(crate) struct CallTicket {
 }
 
 impl CallQueue {
-    /// The next place in the queue.
+    /// Takes the next position in the queue.
     pub(crate) fn ticket(&self, pace: Pace) -> CallTicket {
         let over = CancellationToken::new();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,7 @@ impl CallQueue {
 }
 
 impl CallTicket {
-    /// Waits until no call before this one is in its way.
+    /// Waits until no earlier call blocks this one.
     pub(crate) async fn turn(&self) {
         for call in &self.before {
             call.cancelled().await;

@@ -1,25 +1,24 @@
-//! Making a conversation shorter: what was set up stays, the user's own words stay, and the rest becomes a summary that
-//! the model itself writes.
+//! Compaction: replaces a conversation by its context, the user's own messages, and a summary that the model writes.
 
 use windlass_llm::{Item, Role};
 
 use crate::history::{HistoryEntry, ItemOrigin};
 
-/// The most of the user's words that is kept, in tokens; the newest first.
+/// How many tokens of the user's own messages are kept, newest first.
 const MOST_WORDS: u64 = 20_000;
 
-/// What the model is asked for the summary with.
+/// The prompt with which the model is asked for the summary.
 pub(crate) const PROMPT: &str = "The conversation is about to be replaced by a summary, because it fills the context \
     window. Write that summary now, for whoever goes on with this task and knows nothing else. Say what the user wants, \
     what has been done and found out (files, commands, results, decisions with their reasons), what is still open, and \
     what the next step is. Name exact paths, commands, identifiers and session or agent ids that are still needed. Be \
     complete and brief; do not call tools.";
 
-/// What stands before the summary in the new conversation.
+/// The text before the summary in the new conversation.
 const INTRODUCTION: &str = "The conversation so far was replaced by this summary, which the model wrote itself. The user's own \
     messages are kept above it. Go on from here; do not repeat what is done.";
 
-/// The conversation that takes the place of this one.
+/// The conversation that replaces this one.
 pub(crate) fn replacement(old: &[HistoryEntry], summary: &str) -> Vec<HistoryEntry> {
     let context = old.iter().filter(|entry| entry.origin == ItemOrigin::Context).cloned();
     let mut new: Vec<HistoryEntry> = context.collect();
@@ -29,7 +28,7 @@ pub(crate) fn replacement(old: &[HistoryEntry], summary: &str) -> Vec<HistoryEnt
     new
 }
 
-/// The user's own messages, in their order: the newest that fit, and of the one that does not fit its beginning and end.
+/// The user's own messages, in their order: the newest that fit, and the beginning and end of the first that does not.
 fn own_words(old: &[HistoryEntry]) -> Vec<HistoryEntry> {
     let mut left = MOST_WORDS;
     let mut kept = Vec::new();
@@ -49,7 +48,7 @@ fn own_words(old: &[HistoryEntry]) -> Vec<HistoryEntry> {
     kept
 }
 
-/// The beginning and the end of a text, with a word about what is missing.
+/// The beginning and the end of a text, with a marker for the bytes between.
 pub(crate) fn middle_cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -1,4 +1,5 @@
-//! What all agents of one team share: the model, the tools' surroundings, the limits, and where things are told.
+//! The dependencies and the configuration that all agents of a team share: the model client, the toolbox, limits, roles
+//! and the event stream.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,114 +17,116 @@ use crate::model_client::ModelClient;
 use crate::record::Threads;
 use crate::user_prompter::UserPrompter;
 
-/// What a team is made of. Everything in it is decided by whoever starts it.
+/// The dependencies of a team. The caller that starts the team chooses all of them.
 pub struct AgentDeps {
-    /// Whom agents ask.
+    /// The client through which agents call the model.
     pub model_client: Arc<dyn ModelClient>,
-    /// Makes the tools that run commands, one box for each agent, over one engine.
+    /// Makes a toolbox of the commands' tools for each agent, all over one engine.
     pub toolbox: Box<dyn Fn() -> Toolbox + Send + Sync>,
-    /// Other programs whose tools the agents may use; they are up when a team is started.
+    /// MCP servers whose tools the agents may use. They must be up before the team starts.
     pub foreign: Option<Servers>,
-    /// Where conversations are kept; nowhere, if `None`.
+    /// The directory of thread files. `None`: conversations are not stored.
     pub threads: Option<Threads>,
     /// The wall clock, for names and dates.
     pub clock: fn() -> SystemTime,
-    /// Who can be asked.
+    /// The way to ask the user. `None`: there is no user to ask.
     pub prompter: Option<Arc<dyn UserPrompter>>,
-    /// Where everything is told.
+    /// The channel for the events of all agents.
     pub events: mpsc::Sender<AgentEvent>,
-    /// Starts the processes that scripts run in. Without it they run in this one.
+    /// Starts the processes in which scripts run. `None`: scripts run in this process.
     pub cells: Option<Arc<dyn CellSpawner>>,
-    /// How agents work.
+    /// The configuration of the agents.
     pub config: AgentConfig,
 }
 
-/// How agents work.
+/// The configuration of a team's agents.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
-    /// The model, unless somebody says otherwise.
+    /// The model and its parameters, unless a role or a call sets others.
     pub params: ModelParams,
-    /// Where they work. Absolute.
+    /// The working directory of the agents. Absolute.
     pub directory: PathBuf,
-    /// What every conversation begins with.
+    /// The entries with which every conversation begins.
     pub context: Vec<HistoryEntry>,
-    /// From how many tokens on a conversation is made shorter.
+    /// The size of a conversation, in tokens, from which it is compacted. `None`: only on request, or when it
+    /// overflows.
     pub compact_at: Option<u64>,
-    /// What the model is asked for a summary with, if not the usual.
+    /// The prompt for compaction, if not the default one.
     pub compact_prompt: Option<String>,
-    /// Failed tries in a row before a turn fails.
+    /// Failed attempts in a row before a turn fails.
     pub most_tries: u32,
-    /// The most tokens that one answer of a tool shows.
+    /// The most tokens that one result of a tool may show.
     pub output_limit: u64,
-    /// How the last words of the first agent must look.
+    /// The JSON schema for the root agent's final message.
     pub output_schema: Option<Value>,
-    /// What commands and patches may touch.
+    /// The policy for commands and patches.
     pub sandbox: Policy,
     /// How to start a program that calls [`crate::run_patch_helper`]. Without it, no patch is applied under a sandbox.
     pub patch_helper: Option<HelperProgram>,
-    /// When a person is asked.
+    /// When the user is asked for approval.
     pub approval: ApprovalMode,
-    /// What becomes of commands and sub-agents that still run when an agent has given its answer.
+    /// The treatment of commands and sub-agents that still run when an agent has given its answer.
     pub background: Background,
-    /// Whether the model may be asked to search the web by its provider.
+    /// Whether the provider may search the web for the model.
     pub web_search: bool,
-    /// Whether the model can look at pictures.
+    /// Whether the model accepts images.
     pub sees: bool,
-    /// Whether apply_patch is offered as free text.
+    /// Whether `apply_patch` is offered as a free-text tool.
     pub free_text: bool,
-    /// Whether the tools that look at files are offered.
+    /// Whether the tools that read and search files are offered.
     pub looks_at_files: bool,
-    /// Files of patterns that searches leave out everywhere.
+    /// Files of ignore patterns that every search applies.
     pub excludes: Vec<PathBuf>,
-    /// Whether a plan is kept.
+    /// Whether `update_plan` is offered.
     pub plans: bool,
-    /// Whether JavaScript may call the tools.
+    /// Whether code mode is on: JavaScript that calls the tools.
     pub code_mode: bool,
     /// The limits of a team.
     pub team: TeamLimits,
-    /// What sub-agents can be.
+    /// The roles that a sub-agent can be given.
     pub roles: Vec<Role>,
 }
 
-/// With which model an agent speaks, and how.
+/// The model that an agent uses, and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelParams {
     /// The model's name.
     pub model: String,
-    /// How hard it thinks.
+    /// The reasoning effort.
     pub effort: Option<String>,
-    /// How its thoughts are summed up.
+    /// The form in which the provider summarises the model's reasoning.
     pub summary: Option<String>,
-    /// How much it says.
+    /// The verbosity of the model's messages.
     pub verbosity: Option<String>,
 }
 
-/// What becomes of commands and sub-agents that still run when an agent has given its answer: its first message without calls.
+/// How an agent treats commands and sub-agents that still run when it has given its answer, its first message without
+/// calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Background {
-    /// The first agent is about to be closed. Its turn is over, no end of background work begins another one, and the work that
-    /// is ended with it is reported.
+    /// The root agent is about to be closed. Its turn is over, the end of background work begins no further turn, and
+    /// the work that is ended with the agent is reported.
     End,
-    /// The turn is over and the agent idle. The end of background work begins another turn.
+    /// The turn is over and the agent is idle. The end of background work begins another turn.
     Wake,
-    /// The turn goes on until the work has ended, at most for this long, and the model is asked again at each end.
+    /// The turn goes on until the work has ended, at most for this long. The model is called again at each end.
     Wait(Duration),
 }
 
-/// When a person is asked.
+/// When the user is asked for approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalMode {
-    /// Never: what is not allowed is refused.
+    /// Never: operations that the policy does not allow are denied.
     #[default]
     Never,
-    /// When the model asks to go beyond the sandbox, and where rules say so.
+    /// When the model asks to go beyond the sandbox, and where a rule demands it.
     OnRequest,
     /// Before every command that no rule allows.
     Untrusted,
 }
 
 impl ApprovalMode {
-    /// As configurations spell it.
+    /// The mode's name in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Never => "never",
@@ -133,28 +136,28 @@ impl ApprovalMode {
     }
 }
 
-/// How large a team may become.
+/// The limits on the size of a team.
 #[derive(Clone, Copy, Debug)]
 pub struct TeamLimits {
-    /// Sub-agents that are not closed.
+    /// The most sub-agents that may be open at once.
     pub most_open: usize,
-    /// How many generations there may be below the first agent.
+    /// The most levels of sub-agents below the root agent.
     pub most_depth: u32,
 }
 
-/// What a sub-agent can be.
+/// A role that a sub-agent can be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// What it is asked for by.
+    /// The name by which a caller asks for the role.
     pub name: String,
-    /// What it is good for, for models.
+    /// The description that the model reads when it chooses a role.
     pub description: String,
-    /// What it is told beyond what all are told.
+    /// Instructions in addition to those that every agent gets.
     pub instructions: Option<String>,
     /// Its model, if not its parent's.
     pub model: Option<String>,
-    /// How hard it thinks, if not like its parent.
+    /// The reasoning effort, if not its parent's.
     pub effort: Option<String>,
-    /// Names it likes.
+    /// Preferred nicknames.
     pub nicknames: Vec<String>,
 }

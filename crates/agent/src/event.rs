@@ -1,4 +1,4 @@
-//! What is told about a team of agents while it works: one stream for all of them, in the order in which things happened.
+//! The events of a team of agents: one stream for all agents, in the order in which things happened.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,166 +10,166 @@ use windlass_llm::Usage;
 use crate::team::Status;
 use crate::thread::ThreadId;
 
-/// Something happened to an agent.
+/// An event of one agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentEvent {
-    /// Which one.
+    /// The agent.
     pub agent: ThreadId,
-    /// What.
+    /// The event itself.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
-    /// An agent is there.
+    /// An agent was started.
     Born {
-        /// Who started it; nobody, if it is the first.
+        /// The agent that started it; `None` for the root agent.
         parent: Option<ThreadId>,
-        /// What it is called.
+        /// Its nickname.
         nickname: String,
-        /// What it was told to do, shortened.
+        /// Its task, shortened.
         task: String,
     },
-    /// It began to work on something.
+    /// A turn began.
     TurnStarted,
-    /// It has nothing left to do.
+    /// A turn ended because the agent has nothing left to do.
     TurnCompleted {
-        /// What this turn cost.
+        /// The tokens of this turn.
         turn: Usage,
-        /// What the conversation cost so far.
+        /// The tokens of the whole thread so far.
         thread: Usage,
     },
-    /// It could not go on.
+    /// A turn failed.
     TurnFailed {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// It was told to stop.
+    /// The turn was interrupted.
     TurnInterrupted,
-    /// More words of the message that is being written. They are told again, whole, once they count.
+    /// A delta of the message that the model is writing. The whole text follows in `Message` when the item is kept.
     Text(String),
-    /// More of a thought.
+    /// A delta of the model's reasoning.
     Thought(String),
     /// A message is complete.
     Message(String),
-    /// A thought is complete.
+    /// A reasoning item is complete.
     Reasoning(String),
-    /// A tool is called.
+    /// A tool call began.
     CallStarted(CallNote),
-    /// How a call gets on.
+    /// Progress of a call.
     CallProgress {
-        /// Which.
+        /// The call's id.
         call: String,
         /// The last lines that the command printed.
         tail: Vec<String>,
-        /// Since it began.
+        /// The time since the call began.
         elapsed: Duration,
     },
-    /// A tool has answered.
+    /// A tool call ended.
     CallEnded {
-        /// Which.
+        /// The call.
         call: CallNote,
-        /// Whether it did what was asked.
+        /// Whether the call succeeded.
         ok: bool,
         /// How long it took.
         wall: Duration,
-        /// What it answered, shortened.
+        /// The result, shortened.
         answer: String,
     },
-    /// A command runs.
+    /// A command was started.
     CommandStarted(CommandNote),
-    /// A command has ended, in whichever call that was noticed.
+    /// A command ended, whichever call noticed it.
     CommandEnded {
-        /// Which.
+        /// The command.
         command: CommandNote,
-        /// How.
+        /// How it ended.
         outcome: CommandOutcome,
-        /// What it printed, within bounds.
+        /// Its output, within bounds.
         output: String,
     },
-    /// Files were changed, or were to be.
+    /// A patch changed files, or failed to.
     FilesChanged {
-        /// The call.
+        /// The call's id.
         call: String,
-        /// Which.
+        /// The changes.
         changes: Vec<FileChange>,
-        /// Whether they were.
+        /// Whether they were applied.
         ok: bool,
     },
-    /// A tool of another program is called, or has answered.
+    /// A tool of an MCP server was called, or has answered.
     Foreign {
-        /// The call.
+        /// The call's id.
         call: String,
-        /// Whose.
+        /// The server's name.
         server: String,
-        /// Which.
+        /// The tool's name.
         tool: String,
-        /// With what.
+        /// The arguments.
         arguments: Value,
-        /// How it ended; nothing while it runs.
+        /// The outcome; `None` while the call runs.
         outcome: Option<Result<Value, String>>,
     },
-    /// An agent deals with others.
+    /// An agent called one of the collaboration tools.
     Collaboration {
-        /// The call.
+        /// The call's id.
         call: String,
-        /// Which tool.
+        /// The tool's name.
         tool: &'static str,
-        /// With whom.
+        /// The other agents.
         others: Vec<ThreadId>,
-        /// What it told them.
+        /// The message to them.
         prompt: Option<String>,
-        /// How they are; nothing while the call runs.
+        /// Their states; `None` while the call runs.
         states: Option<Vec<(ThreadId, Status)>>,
-        /// Whether it worked.
+        /// Whether the call succeeded.
         ok: bool,
     },
     /// The provider searched the web.
     WebSearch(Value),
     /// The plan has changed.
     Plan(Vec<PlanStep>),
-    /// Something worth knowing that ends nothing: a retry, a fault in a configuration.
+    /// A problem that ends nothing, such as a retry or a fault in a configuration.
     Warning(String),
-    /// The conversation was made shorter.
+    /// The conversation was compacted.
     Compacted {
-        /// About how many tokens it had.
+        /// Its estimated tokens before.
         before: u64,
-        /// About how many it has.
+        /// Its estimated tokens after.
         after: u64,
     },
-    /// It has nothing left to do but to wait for these.
+    /// The agent has nothing left to do but to wait for these.
     Waiting(Vec<String>),
-    /// It has waited for background work for as long as it may, and goes on without it.
+    /// The agent reached the limit of its wait for background work, and goes on without it.
     WaitExpired(Duration),
-    /// It is closed, and these still run and are ended with it.
+    /// The agent is closed, and this work of it still runs and is ended with it.
     LeftRunning(Vec<String>),
-    /// It is gone.
+    /// The agent is gone.
     Gone,
 }
 
 impl EventKind {
-    /// Whether a turn is over with it.
+    /// Whether this event ends a turn.
     pub fn ends_turn(&self) -> bool {
         matches!(self, Self::TurnCompleted { .. } | Self::TurnFailed { .. } | Self::TurnInterrupted)
     }
 }
 
-/// A call, in short.
+/// A short description of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallNote {
-    /// What ties its events together.
+    /// The id that all events of the call share.
     pub id: String,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it is about, in one line.
+    /// One line about the call.
     pub about: String,
 }
 
-/// A command, in short.
+/// A short description of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandNote {
-    /// What ties its events together.
+    /// The id that all events of the command share.
     pub id: String,
     /// The script.
     pub script: String,
@@ -178,37 +178,37 @@ pub struct CommandNote {
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOutcome {
-    /// With this code.
+    /// It exited with this code.
     Exited(i64),
     /// It was not allowed, or could not be started.
     Declined,
-    /// It was ended with the agent.
+    /// It was ended together with the agent.
     Ended,
 }
 
-/// What became of a file.
+/// The change to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which, from the root.
+    /// The absolute path.
     pub path: PathBuf,
     /// `add`, `delete` or `update`.
     pub kind: &'static str,
-    /// Lines that are there now and were not before.
+    /// Lines that were added.
     pub added: usize,
-    /// Lines that were there before and are not now.
+    /// Lines that were removed.
     pub removed: usize,
 }
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStep {
-    /// What is to be done.
+    /// The step, in the model's words.
     pub text: String,
-    /// How far it is.
+    /// The state of the step.
     pub state: StepState,
 }
 
-/// How far a step of a plan is.
+/// The state of a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
@@ -220,7 +220,7 @@ pub enum StepState {
     Completed,
 }
 
-/// Where one agent tells what happens to it. Whoever listens slowly slows the agents; nothing is lost.
+/// Sends the events of one agent. The channel is bounded: a slow receiver slows the agents, and no event is lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     agent: ThreadId,
@@ -233,11 +233,12 @@ impl Reporter {
     }
 
     pub(crate) async fn tell(&self, kind: EventKind) {
-        // Nobody listens any more when the program is about to end.
+        // The receiver is gone only when the program is about to end.
         let _ = self.events.send(AgentEvent { agent: self.agent.clone(), kind }).await;
     }
 
-    /// For places that cannot wait: what does not fit now is left out, so only for what is told again later.
+    /// For callers that cannot wait. An event that does not fit now is dropped, so this is only for deltas whose whole
+    /// text follows later.
     pub(crate) fn tell_if_room(&self, kind: EventKind) {
         let _ = self.events.try_send(AgentEvent { agent: self.agent.clone(), kind });
     }

@@ -1,32 +1,32 @@
-//! The conversation so far: a list that only grows. Making it shorter replaces it, and is the only thing that does.
+//! The conversation so far: an append-only list of entries, which only compaction replaces.
 
 use std::collections::VecDeque;
 
 use windlass_llm::{Call, CallId, Content, ContentPart, Item, Role};
 
-/// An item, and where it came from.
+/// An item and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryEntry {
-    /// Where it came from.
+    /// Its origin.
     pub origin: ItemOrigin,
-    /// What it says.
+    /// The item itself.
     pub item: Item,
 }
 
-/// Where an item came from. What the user said himself survives everything.
+/// The origin of an item. The user's own messages survive compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemOrigin {
-    /// Instructions and surroundings, told at the beginning.
+    /// Instructions and surroundings, at the beginning of the conversation.
     Context,
-    /// The user's own words.
+    /// The user's own message.
     User,
-    /// What the program tells the model on its own account.
+    /// A message of the program itself to the model.
     Notice,
     /// The model.
     Model,
-    /// A tool's answer.
+    /// The result of a tool.
     Tool,
-    /// What is left of a conversation that was made shorter.
+    /// The summary of a compacted conversation.
     Summary,
 }
 
@@ -40,7 +40,7 @@ impl ItemOrigin {
         (Self::Summary, "summary"),
     ];
 
-    /// As thread files spell it.
+    /// The origin's name in thread files.
     pub(crate) fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(origin, _)| *origin == self).map_or("notice", |(_, name)| name)
     }
@@ -51,17 +51,17 @@ impl ItemOrigin {
 }
 
 impl HistoryEntry {
-    /// The user's words.
+    /// A message of the user.
     pub fn user(item: Item) -> Self {
         Self { origin: ItemOrigin::User, item }
     }
 
-    /// Words of the program's.
+    /// A notice of the program.
     pub fn notice(text: impl Into<String>) -> Self {
         Self { origin: ItemOrigin::Notice, item: Item::user(text) }
     }
 
-    /// About how many tokens it takes: four bytes each.
+    /// The estimated tokens of the item: one for each four bytes.
     pub(crate) fn estimate(&self) -> u64 {
         self.item.json().len() as u64 / 4
     }
@@ -74,7 +74,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// A conversation that was read from a file: calls without an answer get one, answers without a call are dropped.
+    /// A conversation that was read from a file: calls without a result get one, and results without a call are
+    /// dropped.
     pub(crate) fn restored(entries: Vec<HistoryEntry>) -> Self {
         Self { entries: paired(entries) }
     }
@@ -95,7 +96,7 @@ impl History {
         self.entries.iter().map(|entry| entry.item.clone()).collect()
     }
 
-    /// What a sub-agent is told of this conversation: words, without tools and thoughts.
+    /// The part of this conversation that a sub-agent gets: messages, without instructions, tools and reasoning.
     pub(crate) fn words(&self) -> Vec<HistoryEntry> {
         let told = |entry: &&HistoryEntry| {
             let is_message = matches!(entry.item.content(), Content::Message { .. });
@@ -105,10 +106,11 @@ impl History {
     }
 }
 
-/// What a call is answered with whose answer was never kept.
+/// The result of a call whose real result was never stored.
 const ABORTED: &str = "aborted";
 
-/// Every call directly followed, in order, by exactly one answer of its own answer's group.
+/// Makes every call have exactly one result: drops results without a call, and adds an aborted one for each call that
+/// is still open when a message to the model, or the end, follows.
 fn paired(entries: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
     let mut kept = Vec::with_capacity(entries.len());
     let mut open: VecDeque<Call> = VecDeque::new();
@@ -117,7 +119,7 @@ fn paired(entries: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
             Content::Call(call) => open.push_back(call.clone()),
             Content::Output { call, .. } if !close(&mut open, call) => continue,
             Content::Output { .. } | Content::Reasoning { .. } | Content::Other { .. } => {}
-            // Somebody speaks: what is open now was never answered.
+            // The model may speak between a call and its result.
             Content::Message { role: Role::Assistant, .. } => {}
             Content::Message { .. } => kept.extend(open.drain(..).map(|call| aborted(&call))),
         }
@@ -127,7 +129,7 @@ fn paired(entries: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
     kept
 }
 
-/// Whether there was such a call.
+/// Removes the call with this id from the open ones. Returns whether there was one.
 fn close(open: &mut VecDeque<Call>, id: &CallId) -> bool {
     let place = open.iter().position(|call| call.id == *id);
     place.map(|place| open.remove(place)).is_some()

@@ -1,9 +1,9 @@
-//! Works on a task with a model and tools.
+//! An agent: works on a task with a model and tools.
 //!
-//! A [`Team`] is a tree of agents. Each agent is one task that owns its conversation; a turn of it is a pure machine
-//! (`turn`) whose orders its worker carries out. Agents, people and programs reach one another through inboxes, and
-//! everything that happens is told in one stream of [`Event`]s. This crate knows no sockets, no terminals and no
-//! environment: whoever starts a team hands it everything in a [`Crew`].
+//! A [`Team`] is a tree of agents. Each agent is one task that owns its conversation; its turn is a pure state machine
+//! (`turn`) whose actions its worker carries out. Agents, people and programs reach one another through inboxes, and
+//! one stream of [`AgentEvent`]s reports everything that happens. This crate knows no sockets, no terminals and no
+//! environment: the caller that starts a team passes everything in an [`AgentDeps`].
 #![forbid(unsafe_code)]
 
 mod call_queue;
@@ -38,5 +38,5 @@ pub use thread::ThreadId;
 pub use user_prompter::{
     Approval, Choice, Decision, Lasting, UserAnswer, UserPrompter, UserQuestion, Waited,
 };
-/// What it takes to run scripts in processes of their own.
+/// The parts of code mode that a program needs to run scripts in processes of their own.
 pub use windlass_code_mode::{CellProcess, CellSpawner, run_cell};

@@ -1,25 +1,25 @@
-//! Whom an agent asks: a model behind a wire, or a script in a test.
+//! The interface between an agent and its model: a provider behind a wire, or a script in a test.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use windlass_llm::{Client, Failure, Request, ResponseEvent, StreamedResponse};
 
-/// What an answer is waited for with.
+/// The future of a response.
 pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Box<dyn ResponseStream>, Failure>> + Send + 'a>>;
-/// What the next piece of an answer is waited for with.
+/// The future of the next event of a response.
 pub type Spoken<'a> = Pin<Box<dyn Future<Output = Result<Option<ResponseEvent>, Failure>> + Send + 'a>>;
 
-/// Answers questions. Never retries.
+/// Sends requests to a model. Never retries.
 pub trait ModelClient: Send + Sync {
-    /// Asks. Dropping the future, or the speech, ends the exchange.
+    /// Sends a request. Dropping the future, or the stream, ends the exchange.
     fn ask(&self, request: Request) -> ResponseFuture<'_>;
 }
 
-/// An answer on its way.
+/// A response that is being received.
 pub trait ResponseStream: Send {
-    /// Its next piece; `None` once it is complete.
+    /// The next event of the response; `None` once it is complete.
     fn next(&mut self) -> Spoken<'_>;
 }
 

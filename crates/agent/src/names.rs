@@ -1,4 +1,4 @@
-//! What sub-agents are called: short names that a person can tell apart at a glance.
+//! Nicknames of sub-agents: short names that a person can tell apart at a glance.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const NAMES: [&str; 72] = [
     "Slate", "Spruce", "Tern", "Thistle", "Tiller", "Willow", "Yarrow",
 ];
 
-/// A name that nobody of these has: one of the wished-for ones if possible, and with a number when all are taken.
+/// A name that is not taken: a preferred one if possible, and one with a number when all are taken.
 pub(crate) fn nickname(taken: &BTreeSet<String>, wished: &[String]) -> String {
     let pool: Vec<&str> =
         if wished.is_empty() { NAMES.to_vec() } else { wished.iter().map(String::as_str).collect() };

@@ -1,5 +1,6 @@
-//! What a running script wants its agent to know: put down without waiting, heard at the next boundary. Bounded, because a
-//! script can say something in a loop; what does not fit is counted and the count is told.
+//! Notices that a running script sends to its agent. Sending never waits, and the agent reads them at the next
+//! boundary. The queue is bounded because a script can send in a loop: notices that do not fit are counted, and the
+//! count is reported.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,14 +11,14 @@ use crate::history::HistoryEntry;
 
 /// The most notices between two boundaries.
 const MOST: usize = 32;
-/// The longest that a notice is passed on, in bytes.
+/// The most bytes of a notice that are passed on.
 const LONGEST: usize = 8 * 1024;
 
-/// The notices of one agent that it has not heard. A cheap handle.
+/// The notices that one agent has not read yet. A cheap handle.
 #[derive(Clone, Debug)]
 pub(crate) struct Notices {
     waiting: Arc<Mutex<Waiting>>,
-    /// Grows whenever something happened that somebody may wait for.
+    /// Incremented on every change that an agent may wait for.
     changes: watch::Sender<u64>,
 }
 
@@ -28,7 +29,7 @@ struct Waiting {
 }
 
 impl Notices {
-    /// None yet. An agent that waits is woken through `changes`.
+    /// An empty queue. `changes` wakes an agent that waits.
     pub(crate) fn new(changes: watch::Sender<u64>) -> Self {
         Self { waiting: Arc::default(), changes }
     }
@@ -44,7 +45,7 @@ impl Notices {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Those that were not heard yet, as one message.
+    /// Takes the unread notices, as one message.
     pub(crate) fn take(&self) -> Option<HistoryEntry> {
         let Waiting { mut texts, left_out } = std::mem::take(&mut *self.lock());
         if left_out > 0 {

@@ -1,6 +1,6 @@
-//! Patches in a process of their own. Under a sandbox, a patch is verified and applied by a copy of this program that the same
-//! sandbox confines as the commands: whatever a command does to the files meanwhile, the patch writes nothing that the command
-//! could not write itself. The copy reads a task on standard input and prints what became of it, both as JSON.
+//! Patches in a process of their own. Under a sandbox, a copy of this program verifies and applies a patch, confined by
+//! the same sandbox as the commands: whatever a command does to the files meanwhile, the patch writes nothing that the
+//! command could not write itself. The copy reads a task on standard input and prints the result, both as JSON.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -12,31 +12,31 @@ use windlass_tools::{ConfinedReply, HelperProgram, PathAccess, Toolbox, path_fro
 
 use crate::event::FileChange;
 
-/// A patch, and where.
+/// A patch and the directory in which it is applied.
 #[derive(Clone, Debug)]
 pub(crate) struct PatchTask {
     pub(crate) text: String,
-    /// What its paths are relative to. Absolute.
+    /// The directory to which the patch's paths are relative. Absolute.
     pub(crate) directory: PathBuf,
-    /// Places beyond the reach that a person let this patch write, without links.
+    /// Paths outside of the policy that the user let this patch write, with links resolved.
     pub(crate) approved: Vec<PathBuf>,
 }
 
-/// What became of a patch.
+/// The result of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Patched {
-    /// It is applied; the text is for the model.
+    /// The patch is applied; the text is for the model.
     Applied { text: String, changes: Vec<FileChange> },
-    /// It was verified, and could not be applied.
+    /// The patch was verified, but could not be applied.
     Broken { text: String, changes: Vec<FileChange> },
-    /// Some of its places may not be written.
+    /// The policy denies writing some of its paths.
     Refused { text: String, places: Vec<PathBuf> },
-    /// It does not fit the files.
+    /// The patch does not match the files.
     Misfit { text: String },
 }
 
 impl PatchTask {
-    /// Verifies and applies it here. Blocks.
+    /// Verifies and applies the patch in this process. Blocks.
     pub(crate) fn carry_out(&self, reach: &PathAccess) -> Patched {
         let patch = match Patch::parse(&self.text) {
             Ok(patch) => patch,
@@ -58,7 +58,8 @@ impl PatchTask {
         }
     }
 
-    /// Has a copy of this program do it, confined by what enforces the reach. Blocks.
+    /// Verifies and applies the patch in a copy of this program, confined by the sandbox that enforces the path access.
+    /// Blocks.
     pub(crate) fn carry_out_confined(
         &self,
         reach: &PathAccess,
@@ -91,10 +92,10 @@ impl PatchTask {
     }
 }
 
-/// The whole life of a copy of this program that applies a patch.
+/// The main function of the copy of this program that applies a patch.
 ///
 /// # Errors
-/// If there is no task on standard input, or what became of it cannot be printed.
+/// If there is no task on standard input, or the result cannot be printed.
 pub fn run_patch_helper() -> io::Result<()> {
     let mut task = Vec::new();
     io::stdin().lock().read_to_end(&mut task)?;
@@ -114,7 +115,7 @@ fn refused(error: VerifyError) -> Patched {
 }
 
 impl Patched {
-    /// The same, telling what the sandbox denied, unless the patch is applied all the same.
+    /// Adds the sandbox's denials to the result, unless the patch was applied in spite of them.
     fn with_denials(mut self, denials: &[String]) -> Self {
         if let Self::Broken { text, .. } | Self::Misfit { text } = &mut self {
             denials.iter().for_each(|denial| *text += &format!("\nDenied: {denial}"));
@@ -190,7 +191,7 @@ fn told(change: &Change) -> FileChange {
     FileChange { path, kind, added, removed }
 }
 
-/// How many lines came and went. Lines that only moved count as neither, which is all that a summary needs.
+/// The number of added and of removed lines. Lines that only moved count as neither, which is enough for a summary.
 fn lines_changed(old: Option<&str>, new: Option<&str>) -> (usize, usize) {
     let mut balance: HashMap<&str, i64> = HashMap::new();
     new.unwrap_or_default().lines().for_each(|line| *balance.entry(line).or_default() += 1);

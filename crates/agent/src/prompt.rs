@@ -1,8 +1,8 @@
-//! What every agent is told first: who it is, how it works here, and what it may do.
+//! The instructions with which every agent begins: its identity, its way of working, and its permissions.
 
 use crate::deps::ApprovalMode;
 
-/// The base instructions, for whoever has none of their own.
+/// The base instructions, for agents without instructions of their own.
 pub const BASE: &str = "\
 You are a coding agent working in the user's workspace through Windlass. You act by calling tools; the user sees your messages \
 and what your tools do.
@@ -30,7 +30,7 @@ stay running in their session; stop_session ends them.
 Write for someone who reads fast: what you did, what came of it, what is left. Short before long; no headings for a short \
 answer. Name files as path:line.";
 
-/// What an agent is told about what it may do.
+/// The part of the instructions that describes the agent's permissions.
 pub fn permissions(sandbox: &str, network: &str, approval: ApprovalMode, can_ask: bool) -> String {
     let mut text = format!(
         "<permissions>\nCommands run in the sandbox `{sandbox}` (network: {network}). What it refuses is named in the answer as \

@@ -1,5 +1,5 @@
-//! Thread files: one line of JSON for everything that must survive, appended and never changed. A line that was cut off by
-//! a crash is left out when the file is read, and cut away before more is written.
+//! Thread files: one line of JSON for everything that must survive, appended and never changed. A line that was cut off
+//! by a crash is skipped when the file is read, and truncated before more is written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
@@ -13,44 +13,44 @@ use windlass_llm::{Item, Usage};
 use crate::history::{HistoryEntry, ItemOrigin};
 use crate::thread::ThreadId;
 
-/// The version of the format; a newer one is refused by name.
+/// The version of the format. A file of a newer version is rejected with an error that names its version.
 const VERSION: u32 = 1;
 
-/// What a thread is, in the first line of its file.
+/// The facts about a thread, from the first line of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadFacts {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// When it began, in seconds since 1970.
     #[serde(default)]
     pub began: u64,
-    /// Where it works.
+    /// Its working directory.
     #[serde(default)]
     pub directory: PathBuf,
-    /// The model it began with.
+    /// The model with which it began.
     #[serde(default)]
     pub model: String,
-    /// How hard that model thinks, if it was told.
+    /// The reasoning effort, if one was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// Who started it.
+    /// The agent that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// The thread it is a copy of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
-    /// What it is called among its team.
+    /// Its nickname in its team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nickname: Option<String>,
-    /// The role it plays there.
+    /// Its role in its team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// How many stand above it.
+    /// The number of agents above it.
     #[serde(default)]
     pub depth: u32,
 }
 
-/// A line of a thread file, as it is written; items are written by themselves, in their own bytes.
+/// A line of a thread file, for writing. Items are written separately, in their own bytes.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line<'a> {
@@ -59,7 +59,7 @@ enum Line<'a> {
         #[serde(flatten)]
         facts: &'a ThreadFacts,
     },
-    /// The conversation is replaced by what follows.
+    /// The entries that follow replace the conversation.
     Compacted {
         items: usize,
     },
@@ -78,7 +78,7 @@ enum Line<'a> {
     },
 }
 
-/// A line as it is read: its type, and whichever fields that type has.
+/// A line of a thread file, for reading: its type, and the fields of all types.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RecordLine<'a> {
@@ -96,31 +96,31 @@ struct RecordLine<'a> {
     reasoning: u64,
 }
 
-/// A thread as its file tells it.
+/// A thread, as read from its file.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
-    /// What it is.
+    /// The facts about it.
     pub facts: ThreadFacts,
-    /// What was said.
+    /// The conversation.
     pub entries: Vec<HistoryEntry>,
-    /// What it cost so far.
+    /// The tokens it used so far.
     pub usage: Usage,
-    /// How full the model's window was at last, in tokens.
+    /// How full the model's window was at the end, in tokens.
     pub filled: u64,
 }
 
 /// Why a thread cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Nobody wrote such a thread here.
+    /// There is no such thread in this directory.
     #[error("there is no thread {id} in {}", directory.display())]
     Unknown {
-        /// The name.
+        /// The id.
         id: String,
-        /// Where it was looked for.
+        /// The directory that was searched.
         directory: PathBuf,
     },
-    /// It was written by a program that knows more.
+    /// A newer version of the program wrote it.
     #[error("thread file {} has version {version}; this program reads up to {VERSION}", path.display())]
     Newer {
         /// The file.
@@ -128,50 +128,50 @@ pub enum RecordError {
         /// Its version.
         version: u32,
     },
-    /// It does not begin like a thread.
+    /// The file does not begin like a thread file.
     #[error("{} is no thread file", path.display())]
     NoThread {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else has it open.
+    /// Another process has it open.
     #[error("thread {id} is being worked on by another program: {} is locked by {holder}", path.display())]
     Busy {
-        /// The name.
+        /// The id.
         id: String,
         /// Its file.
         path: PathBuf,
-        /// The process that has locked it.
+        /// The process that holds the lock.
         holder: Holder,
     },
-    /// The disk says no.
+    /// The file system reported an error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         source: io::Error,
     },
 }
 
-/// Where thread files lie.
+/// The directory of the thread files.
 #[derive(Clone, Debug)]
 pub struct Threads {
     directory: PathBuf,
 }
 
 impl Threads {
-    /// Those in this directory, which is made when it is needed.
+    /// The thread files of this directory, which is created when it is needed.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
-    /// Where a thread's file lies.
+    /// The path of a thread's file.
     pub fn path(&self, id: &ThreadId) -> PathBuf {
         self.directory.join(format!("{id}.jsonl"))
     }
 
-    /// The names of all threads, newest first.
+    /// The ids of all threads, newest first.
     pub fn list(&self) -> Vec<ThreadId> {
         let Ok(found) = std::fs::read_dir(&self.directory) else { return Vec::new() };
         let name = |entry: io::Result<std::fs::DirEntry>| {
@@ -182,12 +182,12 @@ impl Threads {
         names
     }
 
-    /// What a thread is, without what was said.
+    /// The facts about a thread, without reading its conversation.
     pub fn facts(&self, id: &ThreadId) -> Result<ThreadFacts, RecordError> {
         let path = self.path(id);
         let file = self.open(id)?;
         let mut line = String::new();
-        // The first line is short, whatever follows; and the file may be something else entirely.
+        // Limited, because the path may be some other huge file. The first line of a thread file is always short.
         let read = BufReader::new(io::Read::take(file, 1 << 20)).read_line(&mut line);
         read.map_err(|source| RecordError::Io { path: path.clone(), source })?;
         first(&path, &line)
@@ -202,7 +202,7 @@ impl Threads {
         self.list().into_iter().find(|id| fits(id).is_some())
     }
 
-    /// Everything a thread's file tells.
+    /// Reads a thread from its file.
     pub fn load(&self, id: &ThreadId) -> Result<Thread, RecordError> {
         let path = self.path(id);
         let text = io::read_to_string(self.open(id)?);
@@ -210,7 +210,7 @@ impl Threads {
         read(&path, &text)
     }
 
-    /// Begins a thread's file.
+    /// Creates a thread's file.
     pub(crate) fn begin(&self, facts: &ThreadFacts) -> Result<Record, RecordError> {
         let id = ThreadId::parse(&facts.id).unwrap_or_else(|| ThreadId::new(std::time::UNIX_EPOCH));
         let path = self.path(&id);
@@ -224,7 +224,7 @@ impl Threads {
         Ok(record)
     }
 
-    /// Goes on with a thread's file.
+    /// Opens a thread's file for more lines.
     pub(crate) fn resume(&self, id: &ThreadId) -> Result<Record, RecordError> {
         let path = self.path(id);
         let failed = |source| RecordError::Io { path: path.clone(), source };
@@ -245,12 +245,13 @@ impl Threads {
     }
 }
 
-/// The process that has locked a file, as far as the kernel tells.
+/// The process that has locked a file, if the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder(Option<u32>);
 
 impl Holder {
-    /// Looks a lock up. The kernel lists each with the process that took it and the inode that it is on:
+    /// Finds the holder of the file's lock. `/proc/locks` lists each lock with the process that took it and the inode
+    /// that it is on:
     /// `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`.
     fn of(file: &File) -> Self {
         let listed = std::fs::read_to_string("/proc/locks").unwrap_or_default();
@@ -275,7 +276,7 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// A thread's file, open for more.
+/// A thread's file, open for appending.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: File,
@@ -283,7 +284,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// One program at a time: two would mix their lines.
+    /// Locks the file for this process: two writers would mix their lines.
     fn over(file: File, path: PathBuf, id: &str) -> Result<Self, RecordError> {
         let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         match rustix::fs::flock(&file, lock) {
@@ -302,7 +303,7 @@ impl Record {
     }
 
     pub(crate) fn compacted(&mut self, entries: &[HistoryEntry]) -> Result<(), RecordError> {
-        // All of it in one piece: a conversation that is half replaced would be no conversation.
+        // One write for all lines, so that a crash does not leave a conversation that is half replaced.
         let mut text = line_text(&Line::Compacted { items: entries.len() });
         entries.iter().for_each(|entry| text += &item_line(entry));
         self.append(&text)
@@ -338,11 +339,11 @@ impl Record {
 }
 
 fn line_text(line: &Line<'_>) -> String {
-    // Only maps with keys that are no texts cannot be written, and there are none.
+    // Serialisation fails only for maps whose keys are not strings, and a line has none.
     serde_json::to_string(line).unwrap_or_default() + "\n"
 }
 
-/// The item's own bytes stand in the line, so that they are the same when they are read again.
+/// Writes the item's own bytes into the line, so that a reader gets exactly the same bytes.
 fn item_line(entry: &HistoryEntry) -> String {
     let one_line = entry.item.json().replace(['\n', '\r'], " ");
     format!("{{\"type\":\"item\",\"origin\":\"{}\",\"item\":{one_line}}}\n", entry.origin.name())
@@ -363,7 +364,7 @@ fn read(path: &Path, text: &str) -> Result<Thread, RecordError> {
     let facts = first(path, lines.next().unwrap_or_default())?;
     let mut reading = ThreadReader { thread: Thread { facts, ..Thread::default() }, replacement: None };
     for line in lines {
-        // A line that means nothing, say of a later version, is no reason to lose the others.
+        // A line that cannot be parsed, say of a later version, is skipped so that the others are not lost.
         if let Ok(found) = serde_json::from_str::<RecordLine<'_>>(line) {
             reading.take(&found);
         }
@@ -371,10 +372,11 @@ fn read(path: &Path, text: &str) -> Result<Thread, RecordError> {
     Ok(reading.thread)
 }
 
-/// A thread, read so far.
+/// A thread that is being read.
 struct ThreadReader {
     thread: Thread,
-    /// What takes the conversation's place, and how many entries it must have: until it is whole, the old one holds.
+    /// The replacement of the conversation, and how many entries it must have. The old one counts until the replacement
+    /// is complete.
     replacement: Option<(usize, Vec<HistoryEntry>)>,
 }
 

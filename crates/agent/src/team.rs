@@ -1,5 +1,5 @@
-//! The agents that work on one task: a tree with limits, whose members are reached by id, nickname or path. Nothing of it
-//! outlives its root.
+//! The agents that work on one task: a tree with limits, whose members are reached by id, nickname or path. No agent
+//! outlives the root agent.
 
 mod member;
 mod status;
@@ -27,9 +27,9 @@ use crate::tool::{ToolSet, shortened};
 use crate::tools;
 use crate::worker::{Commands, Op, Worker};
 
-/// Words for an agent that may wait to be heard.
+/// The most operations that may wait in an agent's inbox.
 const INBOX: usize = 64;
-/// How long agents that are closed have to go.
+/// How long closed agents have to end.
 const GOING: Duration = Duration::from_secs(5);
 
 /// A tree of agents. A cheap handle.
@@ -41,35 +41,35 @@ pub struct Team {
 struct Inner {
     deps: Arc<AgentDeps>,
     members: Mutex<Members>,
-    /// Held while an agent is made: each counts those before it, and takes no name of theirs.
+    /// Held while an agent is made, because each counts the existing ones and takes a nickname that is free.
     births: Mutex<()>,
-    /// Grows whenever something happened that somebody may wait for.
+    /// Incremented on every change that an agent may wait for.
     changes: watch::Sender<u64>,
 }
 
-/// How the first agent begins.
+/// How the root agent begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// With nothing but its instructions.
+    /// With its instructions only.
     New,
-    /// Where an earlier one left off.
+    /// With an earlier conversation, which it continues.
     Resume(ThreadId),
     /// With a copy of an earlier conversation.
     Fork(ThreadId),
 }
 
-/// A sub-agent that somebody wants.
+/// A request to start a sub-agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubAgentRequest {
     pub(crate) words: Vec<HistoryEntry>,
     pub(crate) role: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
-    /// What it is told of its parent's conversation.
+    /// The part of its parent's conversation that it gets.
     pub(crate) heard: Vec<HistoryEntry>,
 }
 
-/// Everything that makes an agent, before it lives.
+/// Everything that an agent needs before its task is spawned.
 struct AgentSpec {
     facts: ThreadFacts,
     parent: Option<ThreadId>,
@@ -91,7 +91,7 @@ struct WorkerEnds {
 }
 
 impl Team {
-    /// A team of one, which waits for words.
+    /// Starts a team with only a root agent, which waits for input.
     pub fn start(deps: AgentDeps, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
         let inner = Inner {
             deps: Arc::new(deps),
@@ -105,38 +105,38 @@ impl Team {
         Ok((team, id))
     }
 
-    /// Says something to an agent. While it works, it hears it at the next boundary.
+    /// Sends a message to an agent. An agent at work reads it at the next boundary.
     pub async fn say(&self, agent: &ThreadId, items: Vec<Item>) -> bool {
         self.say_entries(agent, items.into_iter().map(HistoryEntry::user).collect()).await
     }
 
-    /// Says something to an agent that is not all the user's own: what is new about its surroundings, or a skill. All of it
-    /// is heard at once.
+    /// Sends entries to an agent that are not all the user's own, such as a change of its surroundings or a skill. The
+    /// agent reads all of them at once.
     pub async fn say_entries(&self, agent: &ThreadId, entries: Vec<HistoryEntry>) -> bool {
         self.tell(agent, Op::Say(entries)).await
     }
 
-    /// Has an agent stop what it does.
+    /// Interrupts an agent's turn.
     pub async fn interrupt(&self, agent: &ThreadId) -> bool {
         self.tell(agent, Op::Interrupt).await
     }
 
-    /// Has another model answer, from an agent's next question on. Its sub-agents keep theirs.
+    /// Switches an agent's model from its next request on. Its sub-agents keep theirs.
     pub async fn use_model(&self, agent: &ThreadId, model: String) -> bool {
         self.tell(agent, Op::UseModel(model)).await
     }
 
-    /// Has an agent replace its conversation by a summary: now, or once its turn is over.
+    /// Compacts an agent's conversation: now, or once its turn is over.
     pub async fn compact(&self, agent: &ThreadId) -> bool {
         self.tell(agent, Op::Compact).await
     }
 
-    /// How an agent is, now and whenever that changes.
+    /// Watches an agent's status.
     pub fn watch(&self, agent: &ThreadId) -> Option<watch::Receiver<Status>> {
         self.lock().get(agent).map(|member| member.status.clone())
     }
 
-    /// Ends every agent, with everything they run.
+    /// Ends every agent and everything that they run.
     pub async fn close(&self) {
         let all: Vec<ThreadId> = self.lock().all().map(|member| member.id.clone()).collect();
         self.end(&all).await;
@@ -163,7 +163,7 @@ impl Team {
     }
 }
 
-/// Making agents.
+/// Starting agents.
 impl Team {
     fn first(&self, beginning: &Beginning) -> Result<AgentSpec, RecordError> {
         let deps = &self.inner.deps;
@@ -216,7 +216,7 @@ impl Team {
         }
     }
 
-    /// A new conversation, with its file begun.
+    /// The specification of an agent with a new conversation, whose file is begun.
     fn spec(
         &self,
         facts: ThreadFacts,
@@ -343,9 +343,9 @@ impl Team {
     }
 }
 
-/// What agents ask of their team.
+/// The operations of the collaboration tools.
 impl Team {
-    /// A new sub-agent, at work.
+    /// Starts a sub-agent with a task.
     pub(crate) async fn spawn(
         &self,
         parent: &ThreadId,
@@ -412,12 +412,12 @@ impl Team {
         }
     }
 
-    /// The agent that somebody means: by id, nickname or path.
+    /// Finds an agent by id, nickname or path.
     pub(crate) fn find(&self, asked: &str) -> Option<ThreadId> {
         self.lock().find(asked)
     }
 
-    /// Words for an agent that is open.
+    /// Sends entries to an agent that is open.
     pub(crate) async fn send(&self, target: &ThreadId, words: Vec<HistoryEntry>, interrupt: bool) -> bool {
         if interrupt && !self.tell(target, Op::Interrupt).await {
             return false;
@@ -425,23 +425,23 @@ impl Team {
         self.tell(target, Op::Say(words)).await
     }
 
-    /// How an agent is.
+    /// The status of an agent.
     pub(crate) fn status(&self, id: &ThreadId) -> Status {
         self.lock().get(id).map_or(Status::NotFound, Member::now)
     }
 
-    /// A turn of an agent ended, which its parent wants to know.
+    /// Records the end of an agent's turn, for its parent.
     ///
-    /// How it is and what is new about it change together: whoever looks sees both or neither.
+    /// The status and the news change together: a reader sees both or neither.
     pub(crate) fn turn_ended(&self, id: &ThreadId, watched: &watch::Sender<Status>, status: Status) {
         let mut members = self.lock();
         watched.send_replace(status.clone());
-        // Whoever interrupted it knows that, and waits for what comes of it.
+        // `Interrupted` is not final and is no news: the interrupting agent knows it, and waits for what follows.
         if status.is_final()
             && let Some(member) = members.get_mut(id).filter(|member| member.parent.is_some())
         {
             member.news = Some(match member.news.take() {
-                // An agent that was woken by its background work says more; its answer is still to be told.
+                // Its background work woke the agent, and it adds to an answer that its parent has not read yet.
                 Some(untold) => status.after(untold),
                 None => status,
             });
@@ -450,7 +450,7 @@ impl Team {
         self.changed();
     }
 
-    /// What an agent's own sub-agents have to say. Each is told once, here or in an answer.
+    /// The news of an agent's own sub-agents. Each is reported once, here or in the result of a tool.
     pub(crate) fn news(&self, parent: &ThreadId) -> Vec<HistoryEntry> {
         let news = self.lock().take_news(parent);
         let limit = self.most_report();
@@ -459,19 +459,19 @@ impl Team {
             .collect()
     }
 
-    /// The most bytes of a sub-agent's last words that its parent reads.
+    /// The most bytes of a sub-agent's last message that its parent reads.
     pub(crate) fn most_report(&self) -> usize {
         self.inner.deps.config.output_limit as usize * 4
     }
 
-    /// Sub-agents of this one that are at work, in words.
+    /// The sub-agents of this one that are at work, described in words.
     pub(crate) fn busy_children(&self, parent: &ThreadId) -> Vec<String> {
         let members = self.lock();
         let busy = members.children(parent).filter(|member| member.is_at_work());
         busy.map(|member| format!("agent {}", member.nickname)).collect()
     }
 
-    /// Waits until one of these is final, or until any sub-agent has news, or until time is up.
+    /// Waits until one of these is final, until any sub-agent has news, or until the deadline.
     pub(crate) async fn wait(&self, parent: &ThreadId, targets: &[ThreadId], deadline: Instant) -> Waited {
         let mut changes = self.inner.changes.subscribe();
         loop {
@@ -491,7 +491,7 @@ impl Team {
         }
     }
 
-    /// What is new; where nothing is, and nobody works who could bring any, how all of them are.
+    /// Takes the news of the sub-agents; the status of all if there is none and no agent at work could bring any.
     fn take_news(&self, parent: &ThreadId) -> Vec<(ThreadId, Status)> {
         let mut members = self.lock();
         let news = members.take_news(parent);
@@ -511,12 +511,12 @@ impl Team {
             .filter(|&id| status(id).is_final())
             .map(|id| (id.clone(), untold(id).unwrap_or_else(|| status(id))))
             .collect();
-        // It is told now, so it is no news any more.
+        // The caller reports it now, so it is not news any more.
         found.iter().for_each(|(id, _)| members.forget_news(id));
         found
     }
 
-    /// Ends an agent and all below it; says how it was.
+    /// Ends an agent and all below it. Returns its status before.
     pub(crate) async fn close_agent(&self, id: &ThreadId) -> Status {
         let before = self.status(id);
         let all = self.lock().descendants(id);
@@ -528,7 +528,7 @@ impl Team {
         let lives = self.lock().close(agents);
         let deadline = Instant::now() + GOING;
         for mut life in lives {
-            // timer: one that does not go by itself is let go of; what it ran ends with the runtime.
+            // timer: an agent that does not end in time is aborted; the commands that it ran end with the runtime.
             if tokio::time::timeout_at(deadline.into(), &mut life).await.is_err() {
                 life.abort();
             }
@@ -536,7 +536,7 @@ impl Team {
         self.changed();
     }
 
-    /// Reopens an agent that was closed, with what it knew.
+    /// Reopens a closed agent with its conversation.
     pub(crate) async fn resume(&self, parent: &ThreadId, id: &ThreadId) -> Result<Status, String> {
         let _birth = self.inner.births.lock().unwrap_or_else(PoisonError::into_inner);
         if self.lock().get(id).is_some_and(|member| member.open) {
@@ -577,14 +577,14 @@ impl Team {
     }
 }
 
-/// What came of waiting.
+/// The result of a wait.
 #[derive(Debug)]
 pub(crate) enum Waited {
-    /// These have something to say.
+    /// These agents have news.
     News(Vec<(ThreadId, Status)>),
-    /// Nobody is at work, and everything was told already.
+    /// No agent is at work, and all news was reported already.
     Nothing,
-    /// Time is up.
+    /// The deadline passed.
     TimedOut,
 }
 
@@ -604,7 +604,7 @@ fn notification(id: &ThreadId, status: &Status) -> String {
 }
 
 impl Status {
-    /// The same, with words that fit.
+    /// The same, with its texts cut to a budget.
     pub(crate) fn cut(self, most: usize) -> Self {
         match self {
             Self::Completed(Some(text)) => Self::Completed(Some(middle_cut(&text, most))),

@@ -1,25 +1,25 @@
-//! What a conversation is called, everywhere and for good.
+//! Ids of threads.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// A conversation's name: a UUID of version 7, so names sort by the time they were given.
+/// The id of a thread: a UUID of version 7, so ids sort by the time at which they were made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(String);
 
 impl ThreadId {
-    /// A name that was never given before.
+    /// A new id.
     pub fn new(now: SystemTime) -> Self {
         let mut random = [0_u8; 10];
-        // The kernel's random numbers cannot fail once the machine has booted; without them time alone must do.
+        // `getrandom` cannot fail once the machine has booted. Before that, the time alone must make the id unique.
         let _ = getrandom(&mut random, GetRandomFlags::empty());
         let milliseconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_millis() as u64;
         Self(format_uuid(milliseconds, random))
     }
 
-    /// The name that somebody wrote.
+    /// Parses an id.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         let well_formed = text.len() == 36

@@ -1,4 +1,4 @@
-//! What a model can call, as the loop sees it: a name, a description, and a future.
+//! A tool as the agent's loop sees it: a name, a description, and a future.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 use windlass_llm::{Call, ContentPart, Input, ToolSpec};
 use windlass_tools::Delivery;
 
-/// What a call is waited for with.
+/// The future of a call.
 pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Output> + Send>>;
 
-/// Something a model can call.
+/// A tool that the model can call.
 pub(crate) trait Tool: Send + Sync {
-    /// What it is called by.
+    /// The name by which the model calls it.
     fn name(&self) -> &str;
 
-    /// What models are told of it.
+    /// The name, description and schema for the model.
     fn spec(&self) -> ToolSpec;
 
-    /// Whether a call of it may run beside others.
+    /// Whether a call of it may run in parallel with others.
     fn pace(&self, _call: &Call) -> Pace {
         Pace::Together
     }
@@ -30,28 +30,29 @@ pub(crate) trait Tool: Send + Sync {
         shortened(call.input.text(), 120)
     }
 
-    /// Carries a call out. Dropping the future takes the call back.
+    /// Carries a call out. Dropping the future cancels the call.
     ///
-    /// Calls are made in the model's order, but their futures are polled in any order: a tool whose calls must keep their order
-    /// takes their places before it returns.
+    /// Calls are made in the model's order, but their futures are polled in any order: a tool whose calls must keep
+    /// their order takes their positions before it returns.
     fn call(&self, call: Call) -> ToolFuture;
 }
 
-/// Whether a call may run beside others of its agent.
+/// Whether a call may run in parallel with other calls of its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Beside any that are also like this.
+    /// In parallel with all others of this pace.
     Together,
-    /// Only by itself.
+    /// Alone.
     Alone,
 }
 
-/// What a tool answers.
+/// The result of a tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     pub(crate) parts: Vec<ContentPart>,
     pub(crate) ok: bool,
-    /// The code that shows the answer to the model confirms it. An answer that is dropped, as by an interruption, is lost.
+    /// Confirmed by the code that shows the result to the model. A result that is dropped, as by an interruption,
+    /// counts as not delivered.
     pub(crate) delivery: Delivery,
 }
 
@@ -62,7 +63,7 @@ impl PartialEq for Output {
 }
 
 impl Output {
-    /// An answer that can be given again: nothing is lost with it.
+    /// A result that can be produced again, so nothing is lost if it is dropped.
     pub(crate) fn new(parts: Vec<ContentPart>, ok: bool) -> Self {
         Self { parts, ok, delivery: Delivery::new() }
     }
@@ -71,7 +72,7 @@ impl Output {
         Self::new(vec![ContentPart::Text(text.into())], true)
     }
 
-    /// The call was wrong or could not be carried out; the model reads why.
+    /// The error of a call that was wrong or could not be carried out. The model reads the reason.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self::new(vec![ContentPart::Text(text.into())], false)
     }
@@ -80,7 +81,7 @@ impl Output {
         Self::text(value.to_string())
     }
 
-    /// The text of it, for people.
+    /// Its text, for people.
     pub(crate) fn shown(&self) -> String {
         let text = |part: &ContentPart| match part {
             ContentPart::Text(text) => text.clone(),
@@ -109,19 +110,19 @@ impl ToolSet {
         &self.tools
     }
 
-    /// The tool that a call names; some models put the group before the name.
+    /// Finds the tool that a call names. Some models put the group before the name.
     pub(crate) fn find(&self, call: &Call) -> Option<&Arc<dyn Tool>> {
         let exact = |name: &str| self.tools.iter().find(|tool| tool.name() == name);
         let grouped = || exact(&format!("{}__{}", call.namespace.as_deref()?, call.name));
         exact(&call.name).or_else(grouped).or_else(|| exact(call.name.rsplit('.').next()?))
     }
 
-    /// Whether a call may run beside others. One of an unknown tool does nothing.
+    /// Whether a call may run in parallel. A call of an unknown tool does nothing, so it may.
     pub(crate) fn pace(&self, call: &Call) -> Pace {
         self.find(call).map_or(Pace::Together, |tool| tool.pace(call))
     }
 
-    /// Carries a call out, whatever it may be: every failure is an answer.
+    /// Carries any call out: every failure becomes a result.
     pub(crate) fn call(&self, call: Call) -> ToolFuture {
         let Some(tool) = self.find(&call) else {
             let unknown = self.unknown(&call);
@@ -146,7 +147,7 @@ impl ToolSet {
     }
 }
 
-/// A future whose panic is its outcome.
+/// A future that catches the panic of the inner one and returns it.
 struct CatchPanic(AssertUnwindSafe<ToolFuture>);
 
 impl Future for CatchPanic {
@@ -167,7 +168,7 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
 }
 
-/// The arguments of a call, or what is wrong with them.
+/// The arguments of a call, or the result that says why they are invalid.
 pub(crate) fn arguments(call: &Call) -> Result<Map<String, Value>, Output> {
     let text = match &call.input {
         Input::Arguments(text) => text.trim(),
@@ -190,7 +191,7 @@ pub(crate) fn arguments(call: &Call) -> Result<Map<String, Value>, Output> {
     }
 }
 
-/// The arguments of a call in their own shape, or what is wrong with them.
+/// The arguments of a call as a type, or the result that says why they are invalid.
 pub(crate) fn typed<T: serde::de::DeserializeOwned>(call: &Call) -> Result<T, Output> {
     let map = arguments(call)?;
     serde_json::from_value(Value::Object(map)).map_err(|error| {

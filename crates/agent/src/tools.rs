@@ -1,4 +1,4 @@
-//! What an agent can do: the tools, one file a kind, and which of them an agent gets.
+//! The tools of an agent, one file for each kind, and the choice of those that an agent gets.
 
 mod collaboration;
 mod files;
@@ -24,7 +24,7 @@ use crate::thread::ThreadId;
 use crate::tool::{Output, Tool, ToolFuture};
 use crate::worker::Commands;
 
-/// What tools of one agent are made of.
+/// The context from which the tools of one agent are made.
 pub(crate) struct ToolContext {
     pub(crate) me: ThreadId,
     pub(crate) deps: Arc<AgentDeps>,
@@ -32,11 +32,11 @@ pub(crate) struct ToolContext {
     pub(crate) toolbox: Toolbox,
     pub(crate) commands: Arc<Commands>,
     pub(crate) report: Reporter,
-    /// How many stand above the agent.
+    /// The number of agents above this one.
     pub(crate) depth: u32,
-    /// The words of its conversation so far.
+    /// The messages of its conversation so far.
     pub(crate) heard: Arc<Mutex<Vec<HistoryEntry>>>,
-    /// What it is to hear at the next boundary.
+    /// The notices that the agent reads at the next boundary.
     pub(crate) notices: Notices,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn build(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// A search that the provider makes by itself; a model that calls it anyway is told so.
+/// A search that the provider makes by itself. A call of it gets an error that says so.
 struct WebSearch;
 
 impl Tool for WebSearch {

@@ -1,36 +1,36 @@
-//! One turn of work, as a pure machine: what happened goes in, orders come out. It touches nothing, so every order of
-//! events can be tried in a test.
+//! One turn of work, as a pure state machine: events go in, actions come out. It has no side effects, so a test can try
+//! every order of events.
 //!
-//! An item is kept for good when nothing can take it back: a call at once, with all that was said before it, because it
-//! is about to be run; other items when their answer is complete. So a broken stream never runs a call twice and never
-//! shows a message twice, and what it finished is not lost.
+//! An item is kept for good once nothing can take it back. A call is kept at once, with all items before it, because it
+//! is about to run; other items are kept when their response is complete. So a broken stream never runs a call twice
+//! and never shows a message twice, and what it finished is not lost.
 
 use windlass_llm::{Call, CallId, Content, ContentPart, Failure, Item, Remedy, Usage};
 
 use crate::history::{HistoryEntry, ItemOrigin};
 
-/// What happened.
+/// An event that the turn reacts to.
 #[derive(Clone, Debug)]
 pub(crate) enum Happened {
     /// The model finished an item.
     Item(Item),
-    /// The model's answer is complete.
+    /// The model's response is complete.
     Completed(Usage),
-    /// There is no more of this answer.
+    /// The response broke off.
     Broke(Failure),
-    /// A tool answered.
+    /// A tool returned a result.
     Answered(CallId, Vec<ContentPart>),
-    /// What others had to say at a boundary; nothing, if nobody will say anything more.
+    /// The input that arrived up to a boundary. Empty if no more can come.
     Heard(Vec<HistoryEntry>),
-    /// The pause before the next try is over.
+    /// The pause before the next attempt is over.
     Rested,
-    /// The conversation was made shorter, or could not be.
+    /// The conversation was compacted, or could not be.
     Compacted(Result<(), Failure>),
-    /// Whoever gave the task takes it back.
+    /// The user or the parent interrupted the turn.
     Interrupted,
 }
 
-/// What is to be done.
+/// An action that the worker carries out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TurnAction {
     /// Append this to the conversation.
@@ -39,27 +39,27 @@ pub(crate) enum TurnAction {
     Start(Call),
     /// Send the conversation to the model.
     Ask,
-    /// Wait a little, then say `Rested`. Counts from one.
+    /// Wait a little, then report `Rested`. Attempts count from one.
     Rest { attempt: u32, failure: Failure },
-    /// Make the conversation shorter, then say `Compacted`.
+    /// Compact the conversation, then report `Compacted`.
     Compact(Why),
-    /// A boundary: say `Heard` with what others had to say meanwhile. Where nothing was called the model has nothing left to
-    /// do, so that may wait until something happens.
+    /// A boundary: report `Heard` with the input that arrived meanwhile. Where the model made no calls it has nothing
+    /// left to do, so the report may wait until something happens.
     Listen { called: bool },
-    /// Let go of the stream, and of every call that still runs; say `Answered` for each of those.
+    /// Drop the stream and every call that still runs; report `Answered` for each of those calls.
     Abandon,
     /// The turn is over.
     End(TurnEnd),
 }
 
-/// Why a conversation is to become shorter.
+/// Why a conversation is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// It has reached the limit that is set for it.
+    /// It has reached the configured limit.
     Limit,
-    /// The model could not take it.
+    /// The model rejected it as too long.
     Overflow,
-    /// Somebody asked for it.
+    /// A person or a program asked for it.
     Wish,
 }
 
@@ -68,18 +68,18 @@ pub(crate) enum Why {
 pub(crate) enum TurnEnd {
     /// The model has nothing left to do.
     Completed,
-    /// There is no way on.
+    /// It cannot go on, for this reason.
     Failed(String),
-    /// It was taken back.
+    /// It was interrupted.
     Interrupted,
 }
 
-/// How patient a turn is.
+/// The limits on the attempts and on the size of the conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetryLimits {
-    /// Failed tries in a row before the turn fails.
+    /// Failed attempts in a row before the turn fails.
     pub(crate) most_tries: u32,
-    /// Tokens in the conversation from which on it is made shorter.
+    /// The size of the conversation, in tokens, from which it is compacted.
     pub(crate) compact_at: Option<u64>,
 }
 
@@ -87,61 +87,61 @@ pub(crate) struct RetryLimits {
 enum Phase {
     /// The model is writing.
     Asking,
-    /// A try failed; the next one waits.
+    /// An attempt failed; the turn waits before the next one.
     Resting,
-    /// The answer is over, one way or another; calls still run.
+    /// The response is complete or broken; calls still run.
     Working(After),
-    /// Others have their say.
+    /// The turn waits for input at a boundary.
     Listening,
-    /// The conversation is being made shorter.
+    /// The conversation is being compacted.
     Compacting,
-    /// Interrupted; calls that were let go are accounted for.
+    /// Interrupted; the turn waits for the results of the calls that were dropped.
     Stopping,
     Over,
 }
 
-/// What comes when all calls are answered.
+/// The next step when all calls have results.
 #[derive(Clone, Debug, PartialEq)]
 enum After {
-    /// Others have their say, then the next question, if there is anything to answer.
+    /// A boundary, then the next request if there is anything to answer.
     Boundary,
-    /// The next question, after a pause: the answer broke.
+    /// The next request, after a pause, because the response broke.
     Rest(Failure),
-    /// Shortening, then the next question.
+    /// Compaction, then the next request.
     Shorten,
-    /// The end.
+    /// The end of the turn.
     Fail(String),
 }
 
-/// A call of the present answer.
+/// A call of the present response.
 #[derive(Clone, Debug)]
 struct Slot {
     call: Call,
     answer: Option<Vec<ContentPart>>,
 }
 
-/// A turn on its way.
+/// A turn in progress.
 #[derive(Debug)]
 pub(crate) struct Turn {
     patience: RetryLimits,
     phase: Phase,
-    /// Items of the present answer that are not kept yet.
+    /// Items of the present response that are not kept yet.
     loose: Vec<Item>,
-    /// Calls whose answers are not kept yet, in order.
+    /// Calls whose results are not kept yet, in order.
     slots: Vec<Slot>,
-    /// Calls that were run since the last complete answer: a repeated stream may name them again.
+    /// Calls that were run since the last complete response: a repeated stream may name them again.
     run: Vec<Call>,
-    /// Whether the present answer had calls.
+    /// Whether the present response had calls.
     called: bool,
     tries: u32,
     overflowed: bool,
-    /// Whether it ends when the conversation has become shorter.
+    /// Whether the turn ends after compaction.
     only_compacts: bool,
     filled: u64,
 }
 
 impl Turn {
-    /// A turn that begins with these words. The first order asks the model, or shortens the conversation first.
+    /// A turn that begins with this input. The first action asks the model, or compacts the conversation first.
     pub(crate) fn begin(
         patience: RetryLimits,
         words: Vec<HistoryEntry>,
@@ -154,7 +154,7 @@ impl Turn {
         (turn, orders)
     }
 
-    /// A turn that makes the conversation shorter, and nothing else.
+    /// A turn that only compacts the conversation.
     pub(crate) fn summing_up(patience: RetryLimits) -> (Self, Vec<TurnAction>) {
         let mut turn = Self { only_compacts: true, ..Self::new(patience, 0) };
         let mut orders = Vec::new();
@@ -177,12 +177,12 @@ impl Turn {
         }
     }
 
-    /// Whether anything can still happen.
+    /// Whether the turn has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// What has to be done now.
+    /// Advances the turn by one event. Returns the actions to carry out.
     pub(crate) fn on(&mut self, happened: Happened) -> Vec<TurnAction> {
         let mut orders = Vec::new();
         match happened {
@@ -197,7 +197,7 @@ impl Turn {
             Happened::Compacted(result) if self.phase == Phase::Compacting => {
                 self.compacted(result, &mut orders);
             }
-            // A stream or a pause that was let go may still have had its say.
+            // A stream or a pause that was dropped may have sent this event before.
             Happened::Item(_)
             | Happened::Completed(_)
             | Happened::Broke(_)
@@ -210,7 +210,8 @@ impl Turn {
 
     fn item(&mut self, item: Item, orders: &mut Vec<TurnAction>) {
         let Some(call) = item.as_call().cloned() else { return self.loose.push(item) };
-        // Its answer is in the conversation already, which the model is shown again.
+        // Set even for a call that was run already, which is not run again: its result is in the conversation, and the
+        // next request shows it to the model.
         self.called = true;
         if self.run.contains(&call) {
             return;
@@ -237,10 +238,10 @@ impl Turn {
             Remedy::GiveUp => false,
         };
         if asks_again {
-            // The next answer says it anew.
+            // The next response says it again.
             self.loose.clear();
         }
-        // Thoughts that lead to nothing are of no use to anybody.
+        // Reasoning that is not followed by a message or a call is useless in the conversation.
         while self.loose.last().is_some_and(is_thought) {
             self.loose.pop();
         }
@@ -251,7 +252,7 @@ impl Turn {
             Remedy::Shorten | Remedy::GiveUp => After::Fail(failure.message),
         };
         if self.called {
-            // Something was done, so the next try is not the same again.
+            // A call ran since, so the next attempt is not a repetition.
             self.tries = 0;
         }
         self.work(after, orders);
@@ -294,7 +295,7 @@ impl Turn {
         }
     }
 
-    /// The answer is over. Once its calls are answered, what is to come comes.
+    /// Ends the response. The next step follows once all its calls have results.
     fn work(&mut self, after: After, orders: &mut Vec<TurnAction>) {
         self.keep_answers(orders);
         if !self.slots.is_empty() {
@@ -356,7 +357,7 @@ impl Turn {
         self.keep_all(loose.into_iter().map(|item| HistoryEntry { origin: ItemOrigin::Model, item }), orders);
     }
 
-    /// Answers are kept in the order of their calls, each as soon as all before it are.
+    /// Keeps results in the order of their calls, each as soon as all before it are kept.
     fn keep_answers(&mut self, orders: &mut Vec<TurnAction>) {
         let ready = self.slots.iter().take_while(|slot| slot.answer.is_some()).count();
         let slots: Vec<Slot> = self.slots.drain(..ready).collect();

@@ -1,5 +1,5 @@
-//! The person beside an agent: who is asked before something is done, and when the model has a question. Where nobody is
-//! there, nobody is asked, and the model is told so.
+//! The interface to the user of an agent: approvals, and the model's questions. Without a user nothing is asked, and
+//! the model reads that there is none.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -11,106 +11,107 @@ use windlass_tools::{Approved, Detail, Execution, Person, Question, UserReplyFut
 
 use crate::thread::ThreadId;
 
-/// What a person is waited for with.
+/// The future of the user's answer.
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Somebody who can be asked.
+/// A user who can be asked.
 pub trait UserPrompter: Send + Sync {
-    /// Whether something may be done.
+    /// Asks whether something may be done.
     fn approve(&self, asked: Approval) -> Waited<'_, Decision>;
 
-    /// Something that only the person and a program may know. `None`: they declined.
+    /// Asks for a value that only the user and a program may know. `None`: the user declined.
     fn secret(&self, question: Question) -> Waited<'_, Option<String>>;
 
-    /// The model's questions. `None`: they declined.
+    /// Asks the model's questions. `None`: the user declined.
     fn answer(&self, questions: Vec<UserQuestion>) -> Waited<'_, Option<Vec<UserAnswer>>>;
 }
 
-/// What a person is asked to allow.
+/// A request for the user's approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// Which agent asks.
+    /// The agent that asks.
     pub agent: ThreadId,
-    /// What would be done, and why the question comes up.
+    /// The operation, and the reason for the question.
     pub details: Vec<Detail>,
-    /// Whether a yes may hold for the same again.
+    /// Whether an approval may hold for later repetitions.
     pub lasting: Lasting,
 }
 
-/// Whether a yes can be given for good.
+/// Whether an approval can be remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
-    /// For exactly the same, until the agent ends.
+    /// For exactly the same operation, until the agent ends.
     Possible,
-    /// Each time is asked about.
+    /// The user is asked each time.
     No,
 }
 
 impl Approval {
-    /// Whether the person can see everything that they decide on.
+    /// Whether the user is shown everything that the decision covers.
     pub fn is_whole(&self) -> bool {
         self.details.iter().all(|detail| detail.text.is_whole())
     }
 }
 
-/// What they say.
+/// The user's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes, this once.
+    /// Yes, this time.
     Yes,
-    /// Yes, and exactly the same again until the agent ends.
+    /// Yes, and for exactly the same operation until the agent ends.
     Always,
-    /// No, for this reason, which the model is told; the reason may be empty.
+    /// No, with a reason that the model reads; it may be empty.
     No(String),
 }
 
-/// A question of the model's.
+/// A question of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserQuestion {
-    /// What ties the answer to it.
+    /// The id that the answer repeats.
     pub id: String,
-    /// A word or two.
+    /// A heading of one or two words.
     #[serde(default)]
     pub header: String,
     /// The question.
     pub question: String,
-    /// What can be chosen; something else may always be said.
+    /// The offered answers. The user may always give another one.
     #[serde(default)]
     pub options: Vec<Choice>,
 }
 
-/// One of several answers.
+/// One of the offered answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// The answer.
     pub label: String,
-    /// What it means.
+    /// Its meaning.
     #[serde(default)]
     pub description: String,
 }
 
-/// What was answered.
+/// The user's answer to one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAnswer {
-    /// The question's.
+    /// The question's id.
     pub id: String,
-    /// What was chosen or said.
+    /// The chosen or written answer.
     pub text: String,
 }
 
-/// The person, as tools that run commands see them.
+/// The user, as the tools that run commands see them.
 pub(crate) struct AtTheTools {
     pub(crate) prompter: Arc<dyn UserPrompter>,
     pub(crate) agent: ThreadId,
     pub(crate) approved: Arc<ApprovedForGood>,
 }
 
-/// What a person said yes to for good: commands with everything that decides what they run.
+/// The user's lasting approvals: commands, with everything that decides what they run.
 #[derive(Debug, Default)]
 pub(crate) struct ApprovedForGood(Mutex<HashSet<Execution>>);
 
 impl ApprovedForGood {
-    /// Asks, unless the person answered for good. What could not be shown whole is never approved for good.
+    /// Asks, unless a lasting approval covers it. A request that could not be shown whole never gets a lasting
+    /// approval.
     pub(crate) async fn ask(
         &self,
         prompter: &dyn UserPrompter,

@@ -1,7 +1,7 @@
-//! One agent at work: the task that owns a conversation, asks the model, runs what it calls, and hears what others say.
+//! One agent at work: the task that owns a conversation, calls the model, runs its calls, and reads its inbox.
 //!
-//! The turn machine decides; this file only carries out. Everything that takes time is an arm of one `select!`, so an
-//! interrupt reaches a stream, a tool, a pause and a summary alike.
+//! The turn's state machine decides; this file only carries out. Everything that takes time is an arm of one `select!`,
+//! so an interrupt reaches a stream, a tool, a pause and a summary alike.
 
 mod commands;
 mod pump;
@@ -30,42 +30,42 @@ use crate::thread::ThreadId;
 use crate::tool::{ToolSet, shortened};
 use crate::turn::{Happened, RetryLimits, Turn, TurnAction, TurnEnd};
 
-/// What reaches an agent from outside.
+/// An operation that another task sends to an agent.
 #[derive(Debug)]
 pub(crate) enum Op {
-    /// Words for it. While it works they are heard at the next boundary.
+    /// Input. While the agent works it is read at the next boundary.
     Say(Vec<HistoryEntry>),
-    /// It stops what it does.
+    /// Interrupt the turn.
     Interrupt,
-    /// Another model answers from the next question on.
+    /// Switch the model, from the next request on.
     UseModel(String),
-    /// The conversation becomes a summary, once no turn is under way.
+    /// Compact the conversation, once no turn is in progress.
     Compact,
 }
 
-/// What an agent does next.
+/// The next task of an agent.
 enum WorkerTask {
-    /// It works on these words.
+    /// A turn on this input.
     Words(Vec<HistoryEntry>),
-    /// It sums its conversation up.
+    /// Compaction.
     Compact,
 }
 
 /// An agent, as its own task sees it.
 pub(crate) struct Worker {
     pub(crate) me: ThreadId,
-    /// Whether no agent started it.
+    /// Whether it is the root agent.
     pub(crate) is_first: bool,
     pub(crate) deps: Arc<AgentDeps>,
     pub(crate) team: Team,
     pub(crate) params: ModelParams,
     pub(crate) schema: Option<Value>,
-    /// The same for all of a team, so that they share the provider's cache.
+    /// The same for all agents of a team, so that they share the provider's cache.
     pub(crate) cache_key: String,
     pub(crate) history: History,
     pub(crate) record: Option<Record>,
     pub(crate) usage: Usage,
-    /// About how many tokens the conversation has.
+    /// The estimated tokens of the conversation.
     pub(crate) filled: u64,
     pub(crate) toolbox: Toolbox,
     pub(crate) tools: ToolSet,
@@ -77,26 +77,26 @@ pub(crate) struct Worker {
     pub(crate) closing: CancellationToken,
     pub(crate) sessions: broadcast::Receiver<SessionEvent>,
     pub(crate) changes: watch::Receiver<u64>,
-    /// Said while it worked.
+    /// Input that arrived during the turn.
     pub(crate) said: Vec<HistoryEntry>,
-    /// Somebody asked for a summary.
+    /// Whether compaction was requested.
     pub(crate) compact: bool,
     /// The last message of the present turn.
     pub(crate) last_words: Option<String>,
-    /// What the present turn cost.
+    /// The tokens of the present turn.
     pub(crate) turn_usage: Usage,
-    /// The words of this conversation, for sub-agents that are to know them.
+    /// The messages of this conversation, for sub-agents that are given them.
     pub(crate) heard: Arc<Mutex<Vec<HistoryEntry>>>,
-    /// How often somebody said something that is not being worked on yet.
+    /// How many messages were sent to the agent that it does not work on yet.
     pub(crate) unheard: Arc<AtomicUsize>,
-    /// How many of those were taken out of the inbox.
+    /// How many of those it has taken out of its inbox.
     pub(crate) taken: usize,
-    /// What scripts want the model to know.
+    /// The notices of its scripts to the model.
     pub(crate) notices: Notices,
 }
 
 impl Worker {
-    /// Works until it is closed.
+    /// Works until the agent is closed.
     pub(crate) async fn live(mut self) {
         while let Some(task) = self.next_task().await {
             self.turn(task).await;
@@ -109,7 +109,7 @@ impl Worker {
         self.report.tell(EventKind::Gone).await;
     }
 
-    /// What to work on next; nothing, once it is to go.
+    /// Waits for the next task; `None` once the agent is to end.
     async fn next_task(&mut self) -> Option<WorkerTask> {
         loop {
             if self.closing.is_cancelled() {
@@ -135,8 +135,8 @@ impl Worker {
         }
     }
 
-    /// Whether an end of background work begins a turn. An agent that was told to stop waits for words, and one that is about
-    /// to be closed must not replace its answer by a remark on such an end.
+    /// Whether the end of background work begins a turn. An interrupted agent waits for input, and one that is about to
+    /// be closed must not replace its answer by a remark on such an end.
     fn is_wakeful(&self) -> bool {
         let interrupted = *self.status.borrow() == Status::Interrupted;
         !self.said.is_empty() || !(interrupted || self.is_closed_after_answer())
@@ -166,7 +166,7 @@ impl Worker {
         self.end_turn(ending.unwrap_or(TurnEnd::Interrupted)).await;
     }
 
-    /// Waits for whatever happens next that the turn must know of.
+    /// Waits for the next event that the turn must know of.
     async fn next(&mut self, work: &mut Work) -> Happened {
         loop {
             if let Some(due) = work.due.pop_front() {
@@ -201,7 +201,7 @@ impl Worker {
         }
     }
 
-    /// Carries orders out; says how the turn ended, if it did.
+    /// Carries actions out. Returns how the turn ended, if it did.
     async fn carry_out(&mut self, orders: Vec<TurnAction>, work: &mut Work) -> Option<TurnEnd> {
         let mut ending = None;
         for order in orders {
@@ -235,7 +235,7 @@ impl Worker {
         }
     }
 
-    /// An item is on disk before anybody is told of it.
+    /// Writes an item to disk before it is reported to any receiver.
     async fn keep(&mut self, entry: HistoryEntry) {
         self.filled += entry.estimate();
         let recorded = self.record.as_mut().map_or(Ok(()), |record| record.item(&entry));
@@ -253,7 +253,7 @@ impl Worker {
         }
     }
 
-    /// A file that cannot be written any more is said once, and the work goes on.
+    /// Reports once that the file cannot be written any more. The work goes on.
     async fn recorded(&mut self, result: Result<(), crate::record::RecordError>) {
         if let Err(error) = result {
             self.record = None;
@@ -267,7 +267,7 @@ impl Worker {
         self.turn_usage = self.turn_usage.and(usage);
         self.filled = usage.total();
         if let Some(record) = &mut self.record {
-            // Figures only; the next item says it if the disk is full.
+            // Only numbers: if the disk is full, the next item reports it.
             let _ = record.usage(usage);
         }
         Happened::Completed(usage)
@@ -297,12 +297,12 @@ impl Worker {
             Ok(SessionEvent::Ended { session, .. }) => self.commands.ended(&session).await,
             Ok(_) => {}
             Err(RecvError::Lagged(_)) => self.commands.look_again().await,
-            // The toolbox lives as long as this task, so there is always somebody who could tell.
+            // The toolbox, which holds the sender, lives as long as this task, so the channel stays open.
             Err(RecvError::Closed) => {}
         }
     }
 
-    /// What others had to say meanwhile: ends of sessions and sub-agents first, then words.
+    /// The input that arrived meanwhile: ends of sessions and sub-agents first, then messages.
     fn collect(&mut self) -> Vec<HistoryEntry> {
         let mut heard = Vec::new();
         let sessions = self.toolbox.news();
@@ -318,8 +318,8 @@ impl Worker {
         heard
     }
 
-    /// A boundary. A message without calls is the answer: only words for the agent keep its turn from ending with it, unless the
-    /// turn is to wait for background work.
+    /// Handles a boundary. A message without calls is the answer: only input for the agent keeps its turn from ending
+    /// with it, unless the turn is to wait for background work.
     async fn listen(&mut self, called: bool, work: &mut Work) {
         let waits = matches!(self.deps.config.background, Background::Wait(_));
         let goes_on = called || !self.said.is_empty() || waits;
@@ -352,7 +352,7 @@ impl Worker {
         Some(Happened::Heard(heard))
     }
 
-    /// What will come to an end by itself and is worth waiting for, in words.
+    /// The background work that will end by itself and is worth waiting for, described in words.
     async fn awaited(&self) -> Vec<String> {
         let mut awaited = self.team.busy_children(&self.me);
         let sessions = self.toolbox.expected().await;
@@ -360,7 +360,8 @@ impl Worker {
         awaited
     }
 
-    /// Names everything that is ended because the agent is closed: these, its commands, and processes that exited commands left.
+    /// Reports everything that ends because the agent is closed: these, its commands, and processes that its exited
+    /// commands left.
     async fn tell_left_running(&self, mut left: Vec<String>) {
         left.extend(self.toolbox.running().iter().map(in_words));
         left.extend(self.toolbox.left_processes().iter().map(left_in_words));
@@ -395,7 +396,7 @@ impl Worker {
         self.team.turn_ended(&self.me, &self.status, status);
     }
 
-    /// What can wait for the next boundary.
+    /// Handles an operation that can wait for the next boundary.
     fn takes(&mut self, op: Op) {
         match op {
             Op::Say(entries) => {
@@ -408,7 +409,7 @@ impl Worker {
         }
     }
 
-    /// What was said is being worked on, and no longer only on its way.
+    /// Subtracts the input that the agent now works on from the count of unread messages.
     fn words_taken(&mut self) {
         self.unheard.fetch_sub(std::mem::take(&mut self.taken), Ordering::SeqCst);
     }
@@ -423,11 +424,11 @@ fn left_in_words(left: &LeftProcess) -> String {
     format!("process {pid} ({}), left by session {session}", shortened(command, 120))
 }
 
-/// What the model hears of a turn that was taken back.
+/// The message to the model about an interrupted turn.
 const INTERRUPTED: &str = "<turn_aborted>\nThe user interrupted this turn. Commands that it was running may have been ended \
                            halfway; look before you rely on what they should have done.\n</turn_aborted>";
 
-/// What is told of an item that is kept. Calls and their answers are told while they run.
+/// The event of an item that is kept. Calls and their results are reported while they run.
 fn told(item: &Item) -> Option<EventKind> {
     match item.content() {
         Content::Message { role: Role::Assistant, .. } => {

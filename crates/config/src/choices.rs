@@ -1,7 +1,7 @@
-//! The words that stand for a choice in a configuration file, each an enum with its words beside it, so that the file,
-//! the messages and the types cannot drift apart.
+//! The enums of a configuration file, each variant with its words beside it, so that the file, the messages and the
+//! types cannot drift apart.
 
-/// An enum of words. After a word and `|` come others that mean the same and are accepted.
+/// Defines an enum whose variants are words of the file. Words after a `|` are accepted as synonyms.
 macro_rules! choice {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal $(| $other:literal)*),+ $(,)? }) => {
         $(#[$about])*
@@ -9,16 +9,16 @@ macro_rules! choice {
         pub enum $name { $($(#[$doc])* $variant),+ }
 
         impl $name {
-            /// What may be written, and the word that it stands for.
+            /// The accepted words, each with the canonical word that it stands for.
             pub(crate) const WORDS: &'static [(&'static str, &'static str)] =
                 &[$(($word, $word), $(($other, $word),)*)+];
 
-            /// The word for it in a file.
+            /// The canonical word in a file.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// What a word stands for.
+            /// Parses a word.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word $(| $other)* => Some(Self::$variant),)+ _ => None }
             }
@@ -33,7 +33,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Which protocol a provider speaks.
+    /// The protocol of a provider.
     WireApi {
         /// `POST {base_url}/responses`.
         Responses = "responses",
@@ -43,93 +43,93 @@ choice! {
 }
 
 choice! {
-    /// Under which role a chat provider takes instructions.
+    /// The role under which a chat provider accepts instructions.
     InstructionsRole {
         /// The role `developer`.
         Developer = "developer",
-        /// The role `system`, which older servers want.
+        /// The role `system`, which older servers expect.
         System = "system",
     }
 }
 
 choice! {
-    /// How long a model thinks.
+    /// The reasoning effort of a model.
     Effort {
-        /// Not at all.
+        /// No reasoning.
         None = "none",
-        /// As little as it can.
+        /// As little as possible.
         Minimal = "minimal",
-        /// A little.
+        /// Little.
         Low = "low",
-        /// As it was made to.
+        /// The usual amount.
         Medium = "medium",
-        /// Long.
+        /// Much.
         High = "high",
-        /// As long as it can.
+        /// As much as possible.
         XHigh = "xhigh" | "max",
     }
 }
 
 choice! {
-    /// Whether a model tells what it thought.
+    /// The summary of its reasoning that a model gives.
     Summary {
-        /// As the provider likes.
+        /// The provider decides.
         Auto = "auto",
-        /// In a few words.
+        /// A short one.
         Concise = "concise",
-        /// In many.
+        /// A long one.
         Detailed = "detailed",
-        /// Not at all.
+        /// None.
         None = "none",
     }
 }
 
 choice! {
-    /// How many words a model makes.
+    /// The length of a model's messages.
     Verbosity {
-        /// Few.
+        /// Short.
         Low = "low",
-        /// As it was made to.
+        /// The usual length.
         Medium = "medium",
-        /// Many.
+        /// Long.
         High = "high",
     }
 }
 
 choice! {
-    /// When a person is asked before something is done.
+    /// When the user is asked for approval.
     ApprovalPolicy {
         /// Unless a rule allows it.
         Untrusted = "untrusted",
         /// When the model asks to leave the sandbox.
         OnRequest = "on-request" | "on-failure",
-        /// Never; what would need an answer is refused.
+        /// Never. An operation that would need approval is refused.
         Never = "never",
     }
 }
 
 choice! {
-    /// What commands may touch.
+    /// The access that commands have.
     SandboxMode {
-        /// They may read.
+        /// Read only.
         ReadOnly = "read-only",
-        /// They may also write below the working directory and other listed places.
+        /// Also write below the working directory and in further listed directories.
         WorkspaceWrite = "workspace-write",
-        /// Nothing is kept from them, because something outside of Windlass confines them.
+        /// Unrestricted here, because something outside of Windlass confines the commands.
         External = "external",
-        /// Nothing is kept from them.
+        /// Unrestricted.
         FullAccess = "full-access" | "danger-full-access",
     }
 }
 
 choice! {
-    /// How much of its environment the agent passes on to commands.
+    /// The part of its environment that the agent passes on to commands.
     Inherit {
-        /// Everything that is not kept from them.
+        /// All variables that are not withheld.
         All = "all",
-        /// What a program needs to find its files: home, path, user, locale.
+        /// The variables that a program needs to find its files: home, path, user, locale.
         Core = "core",
-        /// Nothing.
+        /// None.
         None = "none",
     }
 }
@@ -137,19 +137,19 @@ choice! {
 choice! {
     /// Whether the provider's own web search is offered to the model.
     WebSearch {
-        /// No.
+        /// It is not offered.
         Disabled = "disabled",
-        /// Of what the provider has stored.
+        /// Over the provider's cache.
         Cached = "cached",
-        /// Of the web as it is now.
+        /// Over the live web.
         Live = "live",
     }
 }
 
 choice! {
-    /// Whether a call of a foreign tool needs a person's consent.
+    /// Whether a call of an MCP server's tool needs the user's approval.
     ToolApproval {
-        /// As the approval policy and the tool's own remarks say.
+        /// As the approval policy and the tool's own hints say.
         Auto = "auto",
         /// Always.
         Prompt = "prompt",
@@ -169,7 +169,7 @@ choice! {
 }
 
 choice! {
-    /// Whether conversations are kept on disk.
+    /// Whether conversations are stored on disk.
     HistoryPersistence {
         /// They are.
         SaveAll = "save-all",

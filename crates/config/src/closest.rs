@@ -1,9 +1,10 @@
-//! The word that was probably meant.
+//! Suggests the known word that a misspelt one probably stands for.
 
-/// Words longer than this are not worth comparing.
+/// Longer words are not compared.
 const LONGEST: usize = 60;
 
-/// The known word that takes the fewest changes, if it takes few for its length, or else begins the same.
+/// The known word with the fewest edits, if they are few for its length; else one that begins with the written word, or
+/// the other way round.
 pub(crate) fn closest<'w>(written: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let written = written.to_lowercase();
     let letters = written.chars().count();
@@ -20,12 +21,12 @@ pub(crate) fn closest<'w>(written: &str, known: impl IntoIterator<Item = &'w str
     near.map(|(_, word)| word).or_else(begins)
 }
 
-/// A change in every third letter at most, and never more than three.
+/// The most edits: one for every third letter, and never more than three.
 fn tolerance(letters: usize) -> usize {
     (letters / 3).clamp(1, 3)
 }
 
-/// How many letters must be changed, added, removed or exchanged with their neighbour.
+/// The number of letters to change, add, remove or exchange with their neighbour.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];

@@ -1,6 +1,6 @@
-//! The configuration of Codex as a layer below the user's own. It is somebody else's file: what means nothing here, or has
-//! another shape there, is noted and never a fault. No secret is copied: the file with Codex's login is not read, and a
-//! token that stands in its configuration is left where it is.
+//! The configuration of Codex as a layer below the user's own. The file belongs to another program: keys that mean
+//! nothing here, or have another shape there, are noted and never a fault. No secret is copied: the file with Codex's
+//! login is not read, and a token in its configuration is left there.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::layers::Note;
 use crate::reading::{Source, read};
 use crate::tree::Tree;
 
-/// What Codex's file comes to here.
+/// The result of the import.
 #[derive(Debug, Default)]
 pub(crate) struct Imported {
     pub(crate) tree: Tree,
@@ -22,7 +22,7 @@ pub(crate) fn import(text: &str, source: &Source<'_>, folder: &Path) -> Imported
     let mut reading = read(text, source, &ROOT);
     let (broken, foreign): (Vec<Fault>, Vec<Fault>) = reading.faults.into_iter().partition(is_broken);
     let mut notes: Vec<Note> = foreign.iter().map(note).collect();
-    // Trust was given to another program, which does other things with it.
+    // The user gave this trust to another program, which does other things with it.
     if !reading.tree.take("projects").nodes.is_empty() {
         notes.push(remark(
             source,
@@ -43,12 +43,12 @@ pub(crate) fn import(text: &str, source: &Source<'_>, folder: &Path) -> Imported
     Imported { tree: reading.tree, notes, faults: broken }
 }
 
-/// Only a file that is no TOML at all is a fault.
+/// Only a file that is not TOML is a fault.
 fn is_broken(fault: &Fault) -> bool {
     matches!(fault.problem, Problem::NotToml { .. } | Problem::Unreadable { .. })
 }
 
-/// A fault in Codex's file, as a remark. What stands there may be a token, so it is not repeated.
+/// Turns a fault in Codex's file into a note. The value is not repeated, because it may be a token.
 pub(crate) fn note(fault: &Fault) -> Note {
     let reason = match &fault.problem {
         Problem::UnknownKey { .. } if is_token(&fault.key) => {

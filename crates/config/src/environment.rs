@@ -1,5 +1,5 @@
-//! The block that tells the model where it works. A pure function of values; after the first time only what changed is told,
-//! so that what was said before never has to be rewritten.
+//! The block that describes the working environment to the model. A pure function of its values. After the first block
+//! only changes are sent, so that earlier messages never have to be rewritten.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::choices::SandboxMode;
 use crate::settings::{NetworkAccess, Settings};
 
-/// Where the agent works.
+/// The working environment of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// The working directory.
@@ -18,18 +18,18 @@ pub struct Environment {
     pub current_date: Option<String>,
     /// The time zone, as `Europe/Berlin`.
     pub timezone: Option<String>,
-    /// What commands may touch.
+    /// The access that commands have.
     pub filesystem: Filesystem,
 }
 
-/// What commands may touch.
+/// The access that commands have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filesystem {
-    /// Where they may write, if they may write in some places and not in others.
+    /// The directories in which commands may write, if they may write in some only.
     pub workspace_roots: Vec<PathBuf>,
-    /// The sandbox.
+    /// The sandbox mode.
     pub sandbox_mode: SandboxMode,
-    /// What of the network they reach.
+    /// The network access of commands.
     pub network_access: NetworkAccess,
 }
 
@@ -39,7 +39,8 @@ impl Environment {
         block(&self.lines())
     }
 
-    /// A block with what is different from before; nothing, if nothing is. What is no longer known is told as `unknown`.
+    /// A block with the differences from an earlier environment; `None` without any. A value that is no longer known is
+    /// given as `unknown`.
     pub fn changes_since(&self, before: &Self) -> Option<String> {
         let (now, then) = (self.lines(), before.lines());
         let mut changed: Vec<(&str, String)> =
@@ -49,8 +50,8 @@ impl Environment {
         (!changed.is_empty()).then(|| block(&changed))
     }
 
-    /// The same against what a conversation was told, its blocks in their order; other texts are passed over. Everything is
-    /// told where nothing was.
+    /// A block with the differences from the blocks of a conversation, given in their order; other texts are skipped.
+    /// Without earlier blocks it contains everything.
     pub fn changes_since_told<'t>(&self, told: impl IntoIterator<Item = &'t str>) -> Option<String> {
         let mut then: Vec<(&str, &str)> = Vec::new();
         for text in told.into_iter().filter(|text| text.starts_with(BEGINNING)) {
@@ -84,7 +85,7 @@ impl Environment {
 }
 
 impl Filesystem {
-    /// The settings' sandbox, for a workspace of these directories.
+    /// The access under these settings, for a workspace of these directories.
     pub fn of(settings: &Settings, workspace: &[PathBuf]) -> Self {
         let sandbox_mode = settings.sandbox_mode;
         let workspace_roots = match sandbox_mode {
@@ -97,7 +98,7 @@ impl Filesystem {
     fn render(&self) -> String {
         let mut text = String::from("\n");
         for root in &self.workspace_roots {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ =
                 writeln!(text, "    <workspace_root>{}</workspace_root>", escape(&root.to_string_lossy()));
         }
@@ -108,14 +109,14 @@ impl Filesystem {
     }
 }
 
-/// What a block begins with.
+/// The first line of a block.
 const BEGINNING: &str = "<environment_context>\n";
-/// What is told of something that is no longer known.
+/// The value of something that is no longer known.
 const UNKNOWN: &str = "unknown";
-/// What can be told.
+/// The elements of a block.
 const NAMES: [&str; 5] = ["cwd", "shell", "current_date", "timezone", "filesystem"];
 
-/// What a block says about something. Values are escaped, so the first end is the end.
+/// The value of an element in a block. Values are escaped, so the first closing tag ends the element.
 fn element<'t>(block: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = block.split_once(&format!("\n  <{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(value, _)| value)
@@ -124,14 +125,14 @@ fn element<'t>(block: &'t str, name: &str) -> Option<&'t str> {
 fn block(lines: &[(&str, String)]) -> String {
     let mut text = String::from(BEGINNING);
     for (name, value) in lines {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  <{name}>{value}</{name}>");
     }
     text.push_str("</environment_context>");
     text
 }
 
-/// A value that cannot end its element: a directory may be called anything.
+/// Escapes a value so that it cannot close its element: the name of a directory may contain anything.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

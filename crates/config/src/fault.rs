@@ -1,80 +1,80 @@
-//! What can be wrong with configuration. A fault names the file, the line and the key; all faults of all files are told at
-//! once, so that nobody has to repair them one start at a time.
+//! The faults of configuration files. A fault names the file, the line and the key. All faults of all files are
+//! reported at once, so that a user need not repair one at each start.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something wrong in a configuration file or in a `-c`.
+/// A fault in a configuration file or in a `-c`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The file, or "the environment"; nothing for the command line.
+    /// The file, or "the environment"; `None` for the command line.
     pub file: Option<PathBuf>,
-    /// The line, counted from one, where it is known.
+    /// The line, counted from one, if it is known.
     pub line: Option<usize>,
-    /// The key with the names of its tables, empty if the fault is not about a key.
+    /// The key with the names of its tables; empty if the fault is not about a key.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong.
+/// The kinds of problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The file could not be read.
     Unreadable {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// It is no TOML.
+    /// The file is not TOML.
     NotToml {
-        /// What the parser said.
+        /// The parser's error.
         reason: String,
     },
     /// No such key is known.
     UnknownKey {
-        /// The key that was probably meant.
+        /// The known key that is closest.
         meant: Option<String>,
-        /// The keys there are.
+        /// The known keys.
         known: Vec<String>,
     },
-    /// The value is of the wrong kind, or out of bounds.
+    /// The value has the wrong type, or is out of bounds.
     WrongType {
-        /// What may stand there.
+        /// The type that is expected.
         expected: String,
-        /// What stands there.
+        /// The value that was found.
         found: String,
     },
-    /// The value is none of the words that may stand there.
+    /// The value is not one of the accepted words.
     UnknownWord {
-        /// The words that may.
+        /// The accepted words.
         allowed: Vec<&'static str>,
-        /// What stands there.
+        /// The word that was found.
         found: String,
-        /// The word that was probably meant.
+        /// The accepted word that is closest.
         meant: Option<&'static str>,
     },
-    /// Something else must be said too.
+    /// Another value is required.
     Missing {
-        /// What is missing.
+        /// The value that is missing.
         what: String,
     },
-    /// Two values exclude each other.
+    /// Two values are incompatible.
     Conflict {
-        /// In which way.
+        /// The reason.
         reason: String,
     },
-    /// A name leads nowhere: a profile, a provider, a role.
+    /// A name of a profile, a provider or a role refers to nothing.
     NoSuch {
-        /// What was looked for, such as "profile".
+        /// The kind of thing, such as "profile".
         what: &'static str,
         /// Its name.
         name: String,
-        /// The names there are.
+        /// The names that exist.
         known: Vec<String>,
     },
 }
 
-/// All faults of a load; never empty.
+/// All faults of one load; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 

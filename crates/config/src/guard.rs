@@ -1,6 +1,6 @@
-//! What of a project's file counts. A trusted project may set what concerns itself and may be stricter than its user; what
-//! goes further is left out and noted, and the rest of the file counts.
-//! A user's own file for a role may say more, but a sub-agent is never less confined than the agent that started it.
+//! The restrictions on a project's file. A trusted project may configure itself and may be stricter than its user.
+//! Values that go further are left out and noted, and the rest of the file counts. A user's own file for a role may set
+//! more, but a sub-agent is never less confined than the agent that started it.
 
 use std::path::Path;
 
@@ -8,25 +8,25 @@ use crate::keys::{ProjectReach, ROOT, Shape, Table};
 use crate::layers::Note;
 use crate::tree::{Layer, Tree, TreeValue, Value, dotted};
 
-/// Who speaks.
+/// The author of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConfigAuthor {
     /// A project, in a directory that the user trusts by name.
     Project,
-    /// A directory of a trusted project that the user did not name. It says what a project may say, and names no programs.
+    /// A directory of a trusted project that the user did not name. It may set what a project may set, except programs.
     Folder,
-    /// The user, about a kind of sub-agent.
+    /// The user, for a role of sub-agents.
     Role,
 }
 
-/// What holds without the speaker, and where the project begins.
+/// The values of the lower layers, and the root of the project.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'b> {
     pub(crate) base: &'b Tree,
     pub(crate) root: &'b Path,
 }
 
-/// A tree without what its speaker may not say.
+/// Splits a tree into the part that its author may set, and notes on the rest.
 pub(crate) fn confine(said: &Tree, speaker: ConfigAuthor, bounds: Bounds<'_>) -> (Tree, Vec<Note>) {
     let (mut kept, mut notes) = (Tree::default(), Vec::new());
     for (path, leaf) in said.leaves() {
@@ -89,7 +89,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the user has configured the server that this is about.
+    /// Whether the user has configured the server to which the value belongs.
     fn is_claimed(&self) -> bool {
         match self.path {
             [servers, name, ..] => {
@@ -101,7 +101,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether it belongs to a server that nothing before has named. Half of a server would be a fault in the settings.
+    /// Whether the value belongs to a server that no lower layer names. Half of a server would be a fault in the
+    /// settings.
     fn is_about_a_new_server(&self) -> bool {
         match self.path {
             [servers, name, ..] if servers == "mcp_servers" => {
@@ -134,8 +135,8 @@ impl Judge<'_> {
     }
 }
 
-/// Lists that narrow something down, `include_only` and `enabled_tools`, stand for "anything" when they are absent. One that
-/// adds places, `writable_roots`, has a built-in value and never is.
+/// Whether a list is at most the user's. Lists that narrow something down, `include_only` and `enabled_tools`, mean
+/// "anything" when they are absent. `writable_roots`, which adds directories, has a built-in value and is never absent.
 fn is_fewer(fewer: &[String], users: Option<&Value>) -> bool {
     match users {
         Some(Value::Texts(users)) => fewer.iter().all(|one| users.contains(one)),
@@ -143,14 +144,14 @@ fn is_fewer(fewer: &[String], users: Option<&Value>) -> bool {
     }
 }
 
-/// Whether a place lies in the project, also when links are followed.
+/// Whether a path lies in the project, both literally and with links resolved.
 fn is_within(place: &Path, root: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     place.starts_with(root) && real(place).starts_with(real(root))
 }
 
-/// What a project may say about the value at the end of a path. The strictest word on the way holds for whole tables that
-/// are the user's.
+/// The values that a project may set at a path. The restriction of the last name applies, not those of the tables above
+/// it.
 fn reach(table: &Table, path: &[String]) -> Option<ProjectReach> {
     let (name, rest) = path.split_first()?;
     let (shape, own) = match table.key(name) {

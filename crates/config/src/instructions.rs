@@ -1,6 +1,6 @@
-//! AGENTS.md: instructions that people leave for agents. First the user's own, then the project's from its root down to the
-//! working directory, one file per directory. A project that is not trusted says nothing, and nobody says more than the
-//! limit: the file that passes it is cut, and those after it are not read.
+//! AGENTS.md: instructions that people write for agents. First the user's own, then the project's from its root down to
+//! the working directory, one file per directory. An untrusted project contributes none. A limit bounds the project's
+//! files: the file that crosses it is cut, and those after it are not read.
 
 use std::path::{Path, PathBuf};
 
@@ -9,34 +9,34 @@ use crate::project::Project;
 use crate::settings::Settings;
 use crate::small_file;
 
-/// The names that every directory is searched for, the first one that says something wins.
+/// The names that are looked for in every directory; the first file with text wins.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
-/// How much of the user's own file is read, which is not the project's and does not count against its limit.
+/// The most bytes of the user's own file, which does not count against the project's limit.
 const LARGEST_OF_USER: usize = 32 << 10;
 
-/// What agents are told by files.
+/// The instructions from files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
     /// The user's own.
     pub home: Option<Document>,
-    /// The project's, the topmost first.
+    /// The project's, from the root down.
     pub project: Vec<Document>,
     /// Files that could not be read, with the reason.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// One file.
+/// An instructions file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says, without blank lines around it.
+    /// Its text, without blank lines around it.
     pub text: String,
-    /// Whether it says more than the limit had room for.
+    /// Whether the limit cut it.
     pub cut: bool,
 }
 
-/// Reads all instructions that count.
+/// Reads all instructions that apply.
 pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instructions {
     let mut found = Instructions::default();
     if let Some(config) = &places.config {
@@ -51,7 +51,7 @@ pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instruct
         if room == 0 {
             break;
         }
-        // A command can make a link to a file that it may not read; the model would be told what is in there.
+        // A command can create a link to a file that it may not read. Following it would show that file to the model.
         let read = |path: &Path| small_file::beginning_below(&project.root, path, room);
         if let Some(document) = found.first(directory, &names, &read) {
             room = if document.cut { 0 } else { room - document.text.len().min(room) };
@@ -62,7 +62,7 @@ pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instruct
 }
 
 impl Instructions {
-    /// The text of the message to the model; nothing, if nobody says anything.
+    /// The text of the message to the model; `None` without instructions.
     pub fn render(&self, cwd: &Path) -> Option<String> {
         let project =
             self.project.iter().map(|document| document.text.as_str()).collect::<Vec<_>>().join("\n\n");
@@ -79,7 +79,7 @@ impl Instructions {
         ))
     }
 
-    /// The first file of a directory that says something.
+    /// The first file of a directory with text.
     fn first(&mut self, directory: &Path, names: &[String], read: &Read<'_>) -> Option<Document> {
         names.iter().find_map(|name| self.document(directory.join(name), read))
     }
@@ -100,10 +100,10 @@ impl Instructions {
     }
 }
 
-/// How a file is read.
+/// The function that reads a file.
 type Read<'r> = dyn Fn(&Path) -> std::io::Result<Option<small_file::Beginning>> + 'r;
 
-/// The file that a directory of a project would contribute, without reading it.
+/// The path of the file that a directory of a project would contribute, without reading the file.
 pub(crate) fn in_directory(directory: &Path, settings: &Settings) -> Option<PathBuf> {
     names(settings).iter().map(|name| directory.join(name)).find(|path| path.is_file())
 }
@@ -113,7 +113,7 @@ fn names(settings: &Settings) -> Vec<String> {
     NAMES.map(str::to_owned).into_iter().chain(fallbacks).collect()
 }
 
-/// The text of the bytes. A letter that the limit cut in two is dropped; what is no UTF-8 is marked.
+/// Decodes the bytes. A character that the limit cut in two is dropped; invalid UTF-8 is replaced by a marker.
 fn until_cut_letter(bytes: &[u8], cut: bool) -> String {
     let whole = match std::str::from_utf8(bytes) {
         Err(error) if cut && error.error_len().is_none() => &bytes[..error.valid_up_to()],

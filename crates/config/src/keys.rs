@@ -1,5 +1,5 @@
-//! The keys of a configuration file: their shapes, what a project's file may say about them, and a line about each.
-//! Data only; `reading.rs` holds files against it and `guard.rs` holds projects to it.
+//! The keys of a configuration file: their shapes, what a project's file may set, and a line about each. Data only:
+//! `reading.rs` checks files against it, and `guard.rs` checks projects against it.
 
 mod tables;
 
@@ -10,92 +10,92 @@ pub(crate) use tables::{PROFILE, ROOT};
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) name: &'static str,
-    /// Other names that it is known under.
+    /// Other accepted names.
     pub(crate) also: &'static [&'static str],
     pub(crate) shape: Shape,
     pub(crate) reach: ProjectReach,
     pub(crate) about: &'static str,
 }
 
-/// What may stand behind a key.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     Text,
-    /// The address of a server: `http://` or `https://`.
+    /// The URL of a server: `http://` or `https://`.
     Address,
-    /// A path; made absolute from the folder of the file, `~/` is the home.
+    /// A path. Relative ones are relative to the file's directory; `~/` is the home.
     Place,
     Flag,
-    /// What of the network may be reached: a flag, a word or a list of hosts. `"off"` and `"on"` are read as the flags.
+    /// Network access: a flag, a word or a list of hosts. `"off"` and `"on"` are read as the flags.
     Network,
     Whole {
         least: i64,
         most: i64,
     },
-    /// Zero or more, with a fraction or without.
+    /// Zero or more, with or without a fraction.
     Number,
-    /// What may be written, and the word that it stands for.
+    /// One of these words, each with the canonical word that it stands for.
     Word(&'static [(&'static str, &'static str)]),
     Texts,
-    /// Names of files without a path.
+    /// File names without a directory.
     FileNames,
     Places,
     Table(&'static Table),
 }
 
-/// A table of known keys, and perhaps of names that people choose.
+/// A table of known keys, and perhaps of entries whose names the user chooses.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) keys: &'static [&'static [Key]],
     pub(crate) others: Option<Others>,
 }
 
-/// What stands behind a name that people choose.
+/// The entries of a table whose names the user chooses.
 #[derive(Debug)]
 pub(crate) struct Others {
-    /// How such a name is written in documents.
+    /// The placeholder for such a name in documents.
     pub(crate) placeholder: &'static str,
     pub(crate) shape: Shape,
     pub(crate) reach: ProjectReach,
 }
 
-/// What a project's file may say.
+/// The values that a project's file may set for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProjectReach {
     /// Anything.
     Free,
-    /// Nothing: it is for the user to say.
+    /// Nothing: only the user may set it.
     Users,
-    /// Words further to the front of this list than the user's.
+    /// Words nearer to the front of this list than the user's, or the same.
     Stricter(&'static [&'static str]),
-    /// When to ask: `untrusted` always, `never` where the user is asked on request.
+    /// An approval policy: `untrusted` always, `never` if the user's is `on-request`.
     Approval,
-    /// `true`, or what the user says.
+    /// `true`, or the user's value.
     OnlyTrue,
-    /// `false`, or what the user says.
+    /// `false`, or the user's value.
     OnlyFalse,
     /// Numbers up to the user's.
     AtMost,
-    /// Lists whose entries are all on the user's list; no list of the user's means any.
+    /// Lists whose entries are all on the user's list; any list if the user has none.
     Fewer,
-    /// Lists that hold all entries of the user's.
+    /// Lists that contain all entries of the user's.
     More,
-    /// Paths inside of the project.
+    /// Paths inside the project.
     Within,
-    /// Anything about a server that the user has not configured.
+    /// Anything for a server that the user has not configured.
     Unclaimed,
 }
 
-/// A key for people: how it is written, what may stand there, and what it is for.
+/// The documentation of a key: its name, its type, and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyAccount {
-    /// The key with the names of its tables; what people choose is in capitals.
+    /// The key with the names of its tables. Names that the user chooses are in capitals.
     pub key: String,
-    /// What may stand there.
+    /// The expected value.
     pub expected: String,
-    /// What a project's file may say.
+    /// The values that a project's file may set.
     pub project: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
 }
 
@@ -106,11 +106,11 @@ pub fn reference() -> Vec<KeyAccount> {
     found
 }
 
-/// `about` is what the whole table is for, which also says what its entries are for where people choose their names.
+/// `about` is the purpose of the whole table, which also documents the entries whose names the user chooses.
 fn list(table: &Table, prefix: &str, about: &'static str, found: &mut Vec<KeyAccount>) {
     for key in table.all() {
         match key.shape {
-            // A profile repeats everything.
+            // A profile repeats all keys.
             Shape::Table(below) if !std::ptr::eq(below, &PROFILES) => {
                 list(below, &format!("{prefix}{}.", key.name), key.about, found);
             }
@@ -147,7 +147,7 @@ impl Table {
 }
 
 impl Shape {
-    /// What may stand there, for people.
+    /// The expected value, in words.
     pub(crate) fn expected(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
@@ -171,7 +171,7 @@ impl Shape {
 }
 
 impl ProjectReach {
-    /// What a project's file may say, for people.
+    /// The values that a project's file may set, in words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Free => "anything",

@@ -1,10 +1,11 @@
-//! Loading: the layers one after the other, the lowest first, each checked, then all of them as one. Later ones win value
-//! by value:
+//! Loading: reads the layers from the lowest to the highest, checks each, and merges them. Later ones win value by
+//! value:
 //!
 //! 1. built in, 2. `OPENAI_BASE_URL`, 3. `/etc/windlass/config.toml`, 4. Codex's file, if asked for, 5. the user's
 //!    `config.toml`, 6. the profile, 7. the project's files from its root down to the working directory, 8. `-c`.
 //!
-//! The project comes seventh but is found with what all others say: `-c project_root_markers=...` counts for it.
+//! The project is the seventh layer, but all other layers take part in finding it: `-c project_root_markers=...` has an
+//! effect.
 
 mod consistency;
 mod files;
@@ -23,7 +24,7 @@ use crate::reading::{Source, read};
 use crate::settings::{Settings, build};
 use crate::tree::{Layer, Tree, TreeValue, Value, ValueOrigin, dotted};
 
-/// What is asked for on a command line.
+/// The options of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// `-p`: the profile.
@@ -36,42 +37,42 @@ pub struct Request {
     pub ignore_user_config: bool,
     /// The value of `OPENAI_BASE_URL`.
     pub openai_base_url: Option<String>,
-    /// What the user says about the project here and now, in place of what the file says.
+    /// The user's decision about the project for this run, which replaces the one in the file.
     pub trust: Option<Trust>,
 }
 
-/// What came of loading.
+/// The result of loading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// What holds.
+    /// The settings in force.
     pub settings: Settings,
-    /// The project, whether it is trusted, and what was left out.
+    /// The project, whether it is trusted, and the files that were therefore left out.
     pub project: Project,
-    /// What did not count and why, for the user to know.
+    /// The values that did not count, with the reasons, for the user.
     pub notes: Vec<Note>,
     tree: Tree,
     places: Places,
 }
 
-/// What holds for a sub-agent.
+/// The settings of a sub-agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoleSettings {
-    /// What holds.
+    /// The settings in force.
     pub settings: Settings,
-    /// What its configuration file said that did not count.
+    /// The values of its configuration file that did not count.
     pub notes: Vec<Note>,
 }
 
-/// Something that was said and did not count.
+/// A value that did not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Where it was said.
+    /// The file in which it was set.
     pub file: Option<PathBuf>,
     /// The line, counted from one.
     pub line: Option<usize>,
     /// The key.
     pub key: String,
-    /// Why it does not count.
+    /// The reason why it does not count.
     pub reason: String,
 }
 
@@ -82,13 +83,13 @@ pub struct Stated {
     pub key: String,
     /// The value.
     pub value: Value,
-    /// Where it came from.
+    /// The origin of the value.
     pub origin: ValueOrigin,
-    /// Whether it is not for showing: it is, or may be, a secret.
+    /// Whether it must not be shown, because it is or may be a secret.
     pub secret: bool,
 }
 
-/// Loads everything that holds at these places. Fails with all faults of all files.
+/// Loads all layers. Fails with all faults of all files.
 pub fn load(places: &Places, request: &Request) -> Result<Loaded, Faults> {
     let mut files = Files::new(places);
     let mut below = built_in();
@@ -114,7 +115,7 @@ pub(crate) fn built_in() -> Tree {
 }
 
 impl Loaded {
-    /// Every value in force with where it came from, in the order of the keys.
+    /// Every value in force with its origin, in the order of the keys.
     pub fn stated(&self) -> Vec<Stated> {
         let leaves = self.tree.leaves().into_iter();
         leaves
@@ -122,13 +123,13 @@ impl Loaded {
             .collect()
     }
 
-    /// Where a value came from, by its dotted key.
+    /// The origin of a value, by its dotted key.
     pub fn origin(&self, key: &str) -> Option<ValueOrigin> {
         let leaves = self.tree.leaves().into_iter();
         leaves.filter(|(path, _)| dotted(path) == key).map(|(_, leaf)| leaf.origin.clone()).next()
     }
 
-    /// The servers that the project brought along: programs or addresses of its choice, for the user to know.
+    /// The servers that the project configures: programs or addresses of its choice, about which the user should know.
     pub fn project_servers(&self) -> Vec<&str> {
         let of_project = |name: &&String| {
             let origin =
@@ -139,9 +140,9 @@ impl Loaded {
         self.settings.mcp_servers.keys().filter(of_project).map(String::as_str).collect()
     }
 
-    /// The settings of a sub-agent of this role: its configuration file, if it has one, over everything else, then the role's
-    /// own model and instructions. A file that the project named is held to what a project may say, and no file can confine a
-    /// sub-agent less than its parent.
+    /// The settings of a sub-agent of this role: its configuration file, if it has one, over everything else, then the
+    /// role's own model and instructions. A file that the project named may set only what a project may set, and no
+    /// file can confine a sub-agent less than its parent.
     pub fn for_role(&self, name: &str) -> Result<RoleSettings, Faults> {
         let Some(role) = self.settings.agents.roles.get(name) else {
             let known = self.settings.agents.roles.keys().cloned().collect();

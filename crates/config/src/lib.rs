@@ -1,9 +1,9 @@
-//! What people configure for the agent: configuration files in layers, projects that are trusted, instructions and skills
-//! found on the way, and all of it as one encrypted file to take along. Reads and writes files it is pointed at, never the
-//! environment: where things lie comes in as [`Places`].
+//! The agent's configuration: files in layers, trusted projects, instructions and skills, and all of it as one
+//! encrypted portable file. Reads and writes the files that it is given, and never the environment: the caller passes
+//! all locations as [`Places`].
 //!
-//! [`load`] gives [`Loaded`]: the typed [`Settings`], where each value came from, and the [`Project`] with whether it is
-//! trusted. [`instructions::find`], [`skills::find`] and [`withheld()`] go on from there.
+//! [`load`] returns [`Loaded`]: the typed [`Settings`], the origin of each value, and the [`Project`] with its trust.
+//! [`instructions::find`], [`skills::find`] and [`withheld()`] continue from there.
 #![forbid(unsafe_code)]
 
 mod choices;

@@ -1,4 +1,4 @@
-//! `-c key=value`: a dotted key, and a TOML value or, where that does not fit, the bare text.
+//! `-c key=value`: a dotted key, and a TOML value or, if that is invalid, the bare text.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn one(written: &str, source: &Source<'_>) -> Result<Tree, Vec<Fault>> {
     let path = WrittenKey::parse(key)
         .map_err(|error| fault(key, Problem::NotToml { reason: error.message().trim().to_owned() }))?;
     let as_toml = format!("v = {text}").parse::<DocumentMut>().ok();
-    // Only a single value: `1\nb = 2` would smuggle in a second key.
+    // Only a single value is accepted: `1\nb = 2` would smuggle in a second key.
     let as_toml =
         as_toml.filter(|document| document.len() == 1).and_then(|mut document| document.remove("v"));
     let bare = || read(&document(&path, value(text)), source, &ROOT);
@@ -40,7 +40,7 @@ fn one(written: &str, source: &Source<'_>) -> Result<Tree, Vec<Fault>> {
     if reading.faults.is_empty() {
         return Ok(reading.tree);
     }
-    // `-c model=4` means the text; the faults of what was written are the better ones to tell.
+    // `-c model=4` means the text. If both readings fail, the faults of the TOML value are the more useful ones.
     let bare = bare();
     if bare.faults.is_empty() { Ok(bare.tree) } else { outcome(reading) }
 }
@@ -49,7 +49,7 @@ fn outcome(reading: ParsedConfig) -> Result<Tree, Vec<Fault>> {
     if reading.faults.is_empty() { Ok(reading.tree) } else { Err(reading.faults) }
 }
 
-/// A file that says just this.
+/// A file that contains only this key.
 fn document(path: &[WrittenKey], item: Item) -> String {
     let mut document = DocumentMut::new();
     if let Some((last, tables)) = path.split_last() {

@@ -1,25 +1,26 @@
-//! Where configuration lies. The caller reads the environment; here only the rules about it are known.
+//! The locations of configuration files. The caller reads the environment; this module only applies the rules to it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Every directory that settings, instructions and skills are looked for in.
+/// The directories that are searched for settings, instructions and skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// What the machine's administrator wrote: `/etc/windlass`.
+    /// The administrator's: `/etc/windlass`.
     pub system: PathBuf,
-    /// What the user wrote: `$XDG_CONFIG_HOME/windlass`, else `~/.config/windlass`. Without a home there is none.
+    /// The user's: `$XDG_CONFIG_HOME/windlass`, else `~/.config/windlass`. `None` without a home.
     pub config: Option<PathBuf>,
     /// The user's home directory, for `~` in paths and for `~/.agents/skills`.
     pub home: Option<PathBuf>,
-    /// Where Codex keeps its configuration: `$CODEX_HOME`, else `~/.codex`.
+    /// The directory of Codex's configuration: `$CODEX_HOME`, else `~/.codex`.
     pub codex: Option<PathBuf>,
-    /// Where the agent works; absolute.
+    /// The working directory; absolute.
     pub cwd: PathBuf,
 }
 
 impl Places {
-    /// The places that these variables lead to. Relative paths in variables are ignored, as the XDG rules ask.
+    /// The locations that these variables give. Relative paths in variables are ignored, as the XDG specification
+    /// demands.
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>, cwd: &Path) -> Self {
         let directory =
             |name: &str| variable(name).map(PathBuf::from).filter(|directory| directory.is_absolute());
@@ -35,7 +36,7 @@ impl Places {
         }
     }
 
-    /// The user's configuration file, be it there or not.
+    /// The path of the user's configuration file, whether or not it exists.
     pub fn user_file(&self) -> Option<PathBuf> {
         self.config.as_ref().map(|config| config.join("config.toml"))
     }

@@ -1,8 +1,8 @@
-//! Settings, instructions and skills as one encrypted file to take along. The file is in the age format with a passphrase,
-//! and inside it is a plain tar: `age -d settings.age | tar t` lists it without Windlass.
+//! Settings, instructions and skills as one encrypted portable file, in the age format with a passphrase. Inside it is
+//! a plain tar: `age -d settings.age | tar t` lists it without Windlass.
 //!
-//! Secrets stay at home unless they are asked for. What comes in is believed nothing: names are checked, only plain files
-//! count, sizes are bounded, nothing is overwritten unasked, and either everything is written or nothing.
+//! Secrets are exported only on request. An import trusts nothing: names are checked, only plain files are accepted,
+//! sizes are bounded, no file is overwritten unless the user asks for it, and either everything is written or nothing.
 
 mod age;
 mod archive;
@@ -25,64 +25,64 @@ pub(crate) use secrets::{is_secret, is_secret_list};
 
 use crate::places::Places;
 
-/// The largest file that is imported, and the most that may come of it.
+/// The largest file that is imported, and the most bytes into which it may unpack.
 pub const LARGEST: usize = 32 << 20;
 
-/// How to export.
+/// The options of an export.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    /// What it takes to read the file.
+    /// The passphrase for the file.
     pub passphrase: Passphrase,
-    /// Whether secrets go along.
+    /// Whether secrets are included.
     pub secrets: Secrets,
-    /// How much work it is to try a passphrase.
+    /// The cost of trying a passphrase.
     pub work: WorkFactor,
 }
 
-/// Whether secrets go along.
+/// Whether secrets are included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Secrets {
-    /// They stay.
+    /// They are left out.
     #[default]
     LeaveOut,
-    /// They go along, under the passphrase.
+    /// They are included, protected by the passphrase.
     Include,
 }
 
-/// How much work it is to try a passphrase: twice as much for each step.
+/// The cost of trying a passphrase, as a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkFactor(pub u8);
 
 impl Default for WorkFactor {
-    /// What age itself takes: about a second, and 256 MiB of memory.
+    /// The default of age itself: about a second, and 256 MiB of memory.
     fn default() -> Self {
         Self(18)
     }
 }
 
-/// What was exported.
+/// The result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// The encrypted file.
     pub bytes: Vec<u8>,
-    /// The names of what is in it.
+    /// The names of the files in it.
     pub files: Vec<String>,
-    /// What was left out.
+    /// The parts that were left out.
     pub left_out: Vec<Omission>,
 }
 
-/// Something that was left out of an export.
+/// A part that was left out of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omission {
     /// The name of the file in the archive.
     pub file: String,
-    /// The key, or the line, that was left out; nothing if it is the whole file.
+    /// The key, or the line, that was left out; `None` for the whole file.
     pub place: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// Why nothing was exported.
+/// Why the export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// There is nothing to export.
@@ -93,19 +93,19 @@ pub enum ExportError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// A configuration file is no TOML, so nobody can tell its secrets.
+    /// A configuration file is not TOML, so its secrets cannot be recognised.
     #[error("{} is not TOML, so its secrets cannot be told from the rest: {reason}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's error.
         reason: String,
     },
-    /// It is too much.
+    /// The files are too large or too many.
     #[error("there is more to export than {} MiB", LARGEST >> 20)]
     TooLarge,
     /// The name of a file does not fit into an archive.
@@ -116,33 +116,33 @@ pub enum ExportError {
     Age(#[from] AgeError),
 }
 
-/// How to import.
+/// The options of an import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// What it takes to read the file.
+    /// The passphrase of the file.
     pub passphrase: Passphrase,
-    /// What becomes of files that are there already and differ.
+    /// The treatment of existing files that differ.
     pub existing: Existing,
 }
 
-/// What becomes of files that are there already and differ.
+/// The treatment of existing files that differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// They stay, and nothing at all is imported.
+    /// They stay, and nothing is imported.
     #[default]
     Refuse,
     /// They are replaced.
     Replace,
 }
 
-/// What was imported.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Files that were not there before.
+    /// Files that did not exist before.
     pub added: Vec<PathBuf>,
     /// Files that were replaced.
     pub replaced: Vec<PathBuf>,
-    /// Files that were the same already.
+    /// Files that were identical already.
     pub unchanged: Vec<PathBuf>,
 }
 
@@ -155,36 +155,36 @@ pub enum ImportError {
     /// It could not be decrypted.
     #[error("{0}")]
     Age(#[from] AgeError),
-    /// What is inside is no archive of ours, or one that wants too much.
+    /// The content is not a valid archive of Windlass, or exceeds a limit.
     #[error("the archive: {0}")]
     Archive(#[from] ArchiveError),
-    /// There is no place for it.
+    /// The user's directories are unknown.
     #[error("there is no place for it: neither HOME nor XDG_CONFIG_HOME is set")]
     NoPlace,
-    /// These files are there already, and differ.
+    /// These files exist already, and differ.
     #[error("these files are there already and differ: {}", list(files))]
     Differs {
         /// The files.
         files: Vec<PathBuf>,
     },
-    /// A link, or something else that is neither file nor folder, stands in the way.
+    /// A link, or something else that is neither a file nor a directory, is in the way.
     #[error("{} is a link or no plain file, and is not written through", path.display())]
     InTheWay {
-        /// Where.
+        /// Its path.
         path: PathBuf,
     },
-    /// Something could not be written; everything is as it was before.
+    /// A file could not be written; everything was restored.
     #[error("cannot write {}", path.display())]
     Io {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
-/// The user's configuration, instructions and skills as one encrypted file.
+/// Exports the user's configuration, instructions and skills as one encrypted file.
 pub fn export(places: &Places, options: &ExportOptions) -> Result<Exported, ExportError> {
     let collected = collecting::collect(places, options.secrets)?;
     if collected.files.is_empty() {
@@ -196,7 +196,7 @@ pub fn export(places: &Places, options: &ExportOptions) -> Result<Exported, Expo
     Ok(Exported { bytes, files, left_out: collected.left_out })
 }
 
-/// Writes what such a file holds to where it belongs, all of it or nothing.
+/// Imports such a file: writes all of its files to their places, or none.
 pub fn import(bytes: &[u8], places: &Places, options: &ImportOptions) -> Result<Imported, ImportError> {
     if bytes.len() > LARGEST {
         return Err(ImportError::TooLarge);

@@ -1,5 +1,5 @@
-//! The project around the working directory: where it begins, whether it is trusted, and what it would contribute. A
-//! project that is not trusted contributes nothing, and what was left out is listed so that its user can be told.
+//! The project around the working directory: its root, whether it is trusted, and its contributions. An untrusted
+//! project contributes nothing, and a list of what was left out lets the program inform the user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use crate::choices::TrustLevel;
 use crate::instructions;
 use crate::settings::Settings;
 
-/// Where a project keeps its configuration.
+/// The path of a project's configuration.
 pub(crate) const CONFIG: &str = ".windlass/config.toml";
-/// Where it keeps its skills.
+/// The directory of a project's skills.
 pub(crate) const SKILLS: &str = ".agents/skills";
 
 /// The project around the working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// Its topmost directory: the nearest one above with a marker; without any, the working directory itself.
+    /// Its root: the nearest directory above with a marker, or the working directory itself if there is none.
     pub root: PathBuf,
-    /// From the topmost directory to the working directory.
+    /// From the root down to the working directory.
     pub directories: Vec<PathBuf>,
     /// Whether it may contribute anything.
     pub trust: Trust,
-    /// Those of its directories that the user trusts by name. The others are trusted because the project around them is; a
-    /// command that works in the project can make them, so what lies there names no programs.
+    /// Those of its directories that the user trusts by name. The others are trusted because the project around them
+    /// is; but a command that works in the project can create them, so their files may not name programs.
     pub trusted_directories: Vec<PathBuf>,
-    /// What it would contribute, were it trusted.
+    /// The files that it would contribute if it were trusted.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -34,22 +34,22 @@ pub struct Project {
 pub enum Trust {
     /// The user trusts it.
     Trusted,
-    /// The user does not.
+    /// The user does not trust it.
     Untrusted,
-    /// The user has not said, which counts as no.
+    /// The user has not decided, which counts as untrusted.
     Unknown,
 }
 
-/// Something that was not read because the project is not trusted.
+/// A file or directory that was not read because the project is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it would have been.
+    /// Its kind.
     pub kind: LeftOutKind,
 }
 
-/// What was left out.
+/// The kinds of contributions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOutKind {
     /// A configuration file.
@@ -66,7 +66,7 @@ impl Project {
         self.trust == Trust::Trusted
     }
 
-    /// Looks for the project around a directory. `given` is what the user says about it on the command line.
+    /// Finds the project around a directory. `given` is the user's decision on the command line.
     pub(crate) fn find(cwd: &Path, settings: &Settings, given: Option<Trust>) -> Self {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         let root = root(&cwd, &settings.project_root_markers);
@@ -76,7 +76,7 @@ impl Project {
         directories.reverse();
         let said = Said::of(&settings.projects);
         let trust = given.unwrap_or_else(|| said.about_all(&directories));
-        // A word on the command line is about the project, which is its topmost directory.
+        // A decision on the command line is about the project, which means its root.
         let is_trusted = |directory: &&PathBuf| {
             said.about(directory) == Some(TrustLevel::Trusted)
                 || (given == Some(Trust::Trusted) && **directory == root)
@@ -89,12 +89,13 @@ impl Project {
         project
     }
 
-    /// The configuration files that count, the topmost first.
+    /// The configuration files that count, from the root down.
     pub(crate) fn config_files(&self) -> Vec<PathBuf> {
         if self.is_trusted() { self.existing(CONFIG) } else { Vec::new() }
     }
 
-    /// Whether a configuration file of the project may name programs: the user trusts the very directory it belongs to.
+    /// Whether a configuration file of the project may name programs: only if the user trusts its own directory by
+    /// name.
     pub(crate) fn may_name_programs(&self, config_file: &Path) -> bool {
         let directory = config_file.parent().and_then(Path::parent);
         directory.is_some_and(|directory| self.trusted_directories.iter().any(|trusted| trusted == directory))
@@ -109,7 +110,7 @@ impl Project {
         configurations.chain(documents.map(of(LeftOutKind::Instructions))).chain(skills).collect()
     }
 
-    /// What exists of this name, in the topmost directory first.
+    /// The existing files or directories of this name, from the root down.
     pub(crate) fn existing(&self, name: &str) -> Vec<PathBuf> {
         let paths = self.directories.iter().map(|directory| directory.join(name));
         paths.filter(|path| path.exists()).collect()
@@ -121,7 +122,7 @@ fn root(cwd: &Path, markers: &[String]) -> PathBuf {
     cwd.ancestors().find(marked).unwrap_or(cwd).to_owned()
 }
 
-/// Which directories the user trusts and which not, by their real paths.
+/// The user's decisions about directories, by their real paths.
 struct Said(Vec<(PathBuf, TrustLevel)>);
 
 impl Said {
@@ -132,11 +133,11 @@ impl Said {
 
     fn about(&self, directory: &Path) -> Option<TrustLevel> {
         let levels = self.0.iter().filter(|(path, _)| path == directory).map(|(_, level)| *level);
-        // Two ways to write one path: the stricter word holds.
+        // Several entries may name the same directory: the stricter one counts.
         levels.max()
     }
 
-    /// The nearest directory that the user said something about decides; directories above the project do not count.
+    /// The nearest directory with a decision counts; directories above the project do not.
     fn about_all(&self, directories: &[PathBuf]) -> Trust {
         match directories.iter().rev().find_map(|directory| self.about(directory)) {
             Some(TrustLevel::Trusted) => Trust::Trusted,

@@ -1,5 +1,5 @@
-//! From TOML to a checked tree: every key known, every value of the right kind, each with its line. What is wrong is
-//! collected and the rest goes on, so that all faults of a file come out together.
+//! From TOML to a checked tree: every key known, every value of the right type, each with its line. Faults are
+//! collected and reading goes on, so that all faults of a file are reported together.
 
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::tree::{Layer, Node, Tree, TreeValue, Value, ValueOrigin, dotted};
 
 /// The largest configuration file.
 pub(crate) const LARGEST: usize = 1 << 20;
-/// The most faults that are worth telling of one file.
+/// The most faults that are reported for one file.
 const MOST_FAULTS: usize = 100;
 
-/// Where a text came from, and what its relative paths are relative to.
+/// The origin of a text, and the directory to which its relative paths are relative.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<'s> {
     pub(crate) layer: Layer,
@@ -25,14 +25,14 @@ pub(crate) struct Source<'s> {
     pub(crate) home: Option<&'s Path>,
 }
 
-/// What a text holds, and what is wrong with it.
+/// The values of a text, and its faults.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedConfig {
     pub(crate) tree: Tree,
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Holds a text against a table of keys.
+/// Checks a text against a table of keys.
 pub(crate) fn read(text: &str, source: &Source<'_>, table: &Table) -> ParsedConfig {
     let mut reader = Reader { text, source, path: Vec::new(), faults: Vec::new() };
     if text.len() > LARGEST {
@@ -83,7 +83,7 @@ impl Reader<'_> {
         tree
     }
 
-    /// Two names of one key.
+    /// Reports a key that was set under two of its names.
     fn said_twice(&mut self, written: &dyn TableLike, name: &str, table: &Table) {
         let own_name = |name: &str| table.key(name).map(|key| key.name);
         let other = written.iter().map(|(other, _)| other);
@@ -157,7 +157,7 @@ impl Reader<'_> {
         None
     }
 
-    /// An absolute path, without `.` and `..`. Needs a home where one is asked for.
+    /// An absolute path, without `.` and `..`. Paths that begin with `~/` need a home.
     fn place(&self, text: &str) -> Option<String> {
         let path = match text.strip_prefix('~') {
             Some("") => self.source.home?.to_owned(),
@@ -207,8 +207,8 @@ fn network(item: &Item) -> Option<Value> {
     }
 }
 
-/// In a table with known keys and chosen names, only what has the shape of the chosen can be meant as one: a slip in a key
-/// shall not pass for a name.
+/// Whether an entry can be one whose name the user chose, in a table that also has known keys: only if it has the shape
+/// of such entries, so that a misspelt key is not taken for a name.
 fn allows(shape: Shape, item: &Item) -> bool {
     !matches!(shape, Shape::Table(_)) || item.is_table_like()
 }
@@ -231,7 +231,7 @@ fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
 }
 
-/// A path without `.` and `..`, by its words alone: what does not exist has no other form.
+/// A path without `.` and `..`, computed lexically, because a path that does not exist cannot be resolved.
 pub(crate) fn straight(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for component in path.components() {
@@ -259,7 +259,7 @@ fn describe(item: &Item) -> String {
     }
 }
 
-/// A text for a message: quoted, and no longer than a line can bear.
+/// A text for a message: quoted, and shortened to fit a line.
 fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

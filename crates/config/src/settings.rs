@@ -1,5 +1,5 @@
-//! Everything that can be configured, typed, as plain data. How it comes about is in `layers.rs`; which keys there are, and
-//! what a project's file may say, in `keys/tables.rs`; the defaults are the lowest layer, `built_in.toml`.
+//! All settings, typed, as plain data. `layers.rs` builds them; `keys/tables.rs` defines the keys and what a project's
+//! file may set; the defaults are the lowest layer, `built_in.toml`.
 
 mod building;
 
@@ -13,56 +13,56 @@ use crate::choices::{
     ToolApproval, TrustLevel, Verbosity, WebSearch, WireApi,
 };
 
-/// What holds for this agent.
+/// The settings of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The model, if one was named.
     pub model: Option<String>,
-    /// The name of the provider it is asked at; always one of `providers`.
+    /// The name of the provider; always one of `providers`.
     pub model_provider: String,
     /// Providers by name, the built-in ones included.
     pub providers: BTreeMap<String, Provider>,
-    /// How long the model thinks.
+    /// The reasoning effort.
     pub reasoning_effort: Option<Effort>,
-    /// Whether it tells what it thought.
+    /// The form of the reasoning summaries.
     pub reasoning_summary: Option<Summary>,
-    /// How many words it makes.
+    /// The verbosity of the model's messages.
     pub verbosity: Option<Verbosity>,
-    /// How many tokens it can take in, where nobody else knows.
+    /// The model's context window in tokens, for models whose window is not known.
     pub context_window: Option<u64>,
-    /// At how many tokens the conversation is compacted; see [`Settings::compaction_limit`].
+    /// The size in tokens from which the conversation is compacted; see [`Settings::compaction_limit`].
     pub auto_compact_token_limit: Option<u64>,
-    /// What models cost, by name; the empty name is for all others.
+    /// The prices of models, by name; the empty name is for all others.
     pub prices: BTreeMap<String, Prices>,
-    /// What is asked for when a conversation is compacted.
+    /// The prompt for compaction.
     pub compact_prompt: Option<String>,
     /// A file that replaces the built-in base instructions; absolute.
     pub instructions_file: Option<PathBuf>,
     /// More instructions, as a developer message.
     pub developer_instructions: Option<String>,
-    /// When a person is asked.
+    /// When the user is asked for approval.
     pub approval_policy: ApprovalPolicy,
-    /// What commands may touch.
+    /// The access that commands have.
     pub sandbox_mode: SandboxMode,
-    /// Patterns of places that nothing may read, wherever there is a sandbox.
+    /// Patterns of paths that no command may read, wherever there is a sandbox.
     pub deny_read: Vec<String>,
     /// The bounds of the mode `workspace-write`.
     pub workspace_write: WorkspaceWrite,
-    /// What commands find in their environment; see [`crate::withheld()`].
+    /// The environment of commands; see [`crate::withheld()`].
     pub environment: EnvironmentPolicy,
     /// Whether commands may run in a login shell.
     pub allow_login_shell: bool,
-    /// How many bytes of a project's instructions are read; 0 is none.
+    /// The most bytes of a project's instructions that are read; 0 is none.
     pub project_doc_max_bytes: usize,
-    /// Names of files with instructions, where there is no AGENTS.md.
+    /// Names of instructions files to look for if there is no AGENTS.md.
     pub project_doc_fallback_filenames: Vec<String>,
-    /// What stands in the topmost directory of a project.
+    /// The names of files or directories that mark the root of a project.
     pub project_root_markers: Vec<String>,
-    /// How many tokens of a tool's output the model gets.
+    /// The most tokens of a tool's output that the model gets.
     pub tool_output_token_limit: u64,
     /// The longest that an empty poll of a running command waits, in milliseconds.
     pub background_terminal_max_timeout_ms: u64,
-    /// Servers of the Model Context Protocol, by name.
+    /// MCP servers, by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// Sub-agents.
     pub agents: Agents,
@@ -70,64 +70,64 @@ pub struct Settings {
     pub tools: Tools,
     /// Whether the provider's web search is offered.
     pub web_search: WebSearch,
-    /// What is kept of conversations.
+    /// The storage of conversations.
     pub history: History,
-    /// A program, with its arguments, that is told when a turn is over.
+    /// A program, with its arguments, that is run when a turn is over.
     pub notify: Vec<String>,
-    /// Which projects are trusted, by their path as it was written.
+    /// The user's trust in projects, by their path as it was written.
     pub projects: BTreeMap<PathBuf, TrustLevel>,
-    /// The profile that is in force.
+    /// The profile in force.
     pub profile: Option<String>,
 }
 
-/// Who serves models.
+/// A provider of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name for people.
+    /// Its display name.
     pub name: String,
-    /// Where it is, up to and without `/responses` or `/chat/completions`, and without a slash at the end.
+    /// Its URL up to and without `/responses` or `/chat/completions`, and without a slash at the end.
     pub base_url: String,
     /// The variable that holds the key; without one, no key is sent.
     pub env_key: Option<String>,
-    /// How to get that key, for people.
+    /// Instructions for people on how to get that key.
     pub env_key_instructions: Option<String>,
     /// The protocol it speaks.
     pub wire_api: WireApi,
-    /// What is added to the address after `?`.
+    /// The query parameters that are added to each URL.
     pub query_params: BTreeMap<String, String>,
     /// Headers of every request.
     pub http_headers: BTreeMap<String, String>,
     /// Headers whose values are in variables: header to name of variable.
     pub env_http_headers: BTreeMap<String, String>,
-    /// How often a request that was not answered is made again.
+    /// The most retries of a request that failed.
     pub request_max_retries: u32,
-    /// How often an answer that broke off is asked for again.
+    /// The most retries after a response that broke off.
     pub stream_max_retries: u32,
-    /// After how many milliseconds of silence an answer counts as broken off.
+    /// The silence in milliseconds after which a response counts as broken off.
     pub stream_idle_timeout_ms: u64,
-    /// Under which role instructions go, on the chat wire.
+    /// The role of instructions on the chat wire.
     pub instructions_role: InstructionsRole,
     /// The proxy through which it is reached.
     pub proxy: Option<String>,
 }
 
-/// What a million tokens cost.
+/// The prices of a model, for a million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// Tokens that go in.
+    /// Input tokens.
     pub input: f64,
-    /// Those of them that the provider had seen before.
+    /// Input tokens from the provider's cache.
     pub cached_input: f64,
-    /// Tokens that come out.
+    /// Output tokens.
     pub output: f64,
 }
 
 /// The bounds of the mode `workspace-write`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkspaceWrite {
-    /// Places that may be written beside the working directory; absolute.
+    /// Directories that may be written in addition to the working directory; absolute.
     pub writable_roots: Vec<PathBuf>,
-    /// What of the network may be reached.
+    /// The network access.
     pub network_access: NetworkAccess,
     /// Whether `$TMPDIR` may not be written.
     pub exclude_tmpdir_env_var: bool,
@@ -135,22 +135,22 @@ pub struct WorkspaceWrite {
     pub exclude_slash_tmp: bool,
 }
 
-/// What of the network commands may reach.
+/// The network access of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum NetworkAccess {
-    /// Nothing.
+    /// None.
     #[default]
     Off,
     /// The loopback device that commands of one runtime share.
     Loopback,
-    /// These hosts, beside the loopback device.
+    /// These hosts, and the loopback device.
     Hosts(Vec<String>),
-    /// Everything.
+    /// Unrestricted.
     On,
 }
 
 impl NetworkAccess {
-    /// In a word, or as the list of hosts.
+    /// As a word, or as the list of hosts.
     pub fn words(&self) -> String {
         match self {
             Self::Off => "off".to_owned(),
@@ -161,65 +161,65 @@ impl NetworkAccess {
     }
 }
 
-/// What commands find in their environment.
+/// The rules for the environment of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentPolicy {
-    /// How much they inherit.
+    /// The part of our own environment that they inherit.
     pub inherit: Inherit,
-    /// Whether names that look like secrets are passed on all the same.
+    /// Whether variables whose names look like secrets are passed on, too.
     pub ignore_default_excludes: bool,
-    /// Patterns of names that are kept from them.
+    /// Patterns of names that are withheld.
     pub exclude: Vec<String>,
-    /// If there are any: patterns of the only names that they get.
+    /// If there are any: patterns of the only names that are passed on.
     pub include_only: Vec<String>,
-    /// What is set for all of them.
+    /// Variables that are set for all commands.
     pub set: BTreeMap<String, String>,
 }
 
 /// A server of the Model Context Protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpServer {
-    /// How it is reached.
+    /// The transport.
     pub transport: McpTransport,
-    /// Whether it is used at all.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// Whether the agent refuses to start without it.
     pub required: bool,
-    /// How many seconds it has to start.
+    /// The seconds within which it must start.
     pub startup_timeout_sec: f64,
-    /// How many seconds a call has.
+    /// The seconds within which a call must end.
     pub tool_timeout_sec: f64,
-    /// If said: the only tools that are offered.
+    /// If present: the only tools that are offered.
     pub enabled_tools: Option<Vec<String>>,
     /// Tools that are not offered.
     pub disabled_tools: Vec<String>,
-    /// Whether its tools may be called at the same time.
+    /// Whether its tools may be called in parallel.
     pub supports_parallel_tool_calls: bool,
-    /// Whether calls need consent.
+    /// Whether calls need the user's approval.
     pub default_tools_approval_mode: ToolApproval,
-    /// Whether calls of single tools need it.
+    /// The same for single tools.
     pub tool_approvals: BTreeMap<String, ToolApproval>,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
-    /// It is started, and spoken to over pipes.
+    /// A program that is started and reached over pipes.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// What is set in its environment.
+        /// Variables that are set in its environment.
         env: BTreeMap<String, String>,
-        /// Names of variables that it gets from ours.
+        /// Names of variables that it gets from our environment.
         env_vars: Vec<String>,
-        /// Where it runs; absolute.
+        /// Its working directory; absolute.
         cwd: Option<PathBuf>,
     },
-    /// It is there already, over HTTP.
+    /// A running server that is reached over HTTP.
     Http {
-        /// Where.
+        /// The URL.
         url: String,
         /// The variable that holds its token.
         bearer_token_env_var: Option<String>,
@@ -233,65 +233,65 @@ pub enum McpTransport {
 /// Sub-agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agents {
-    /// How many may be open at a time.
+    /// The most sub-agents that may be open at a time.
     pub max_threads: usize,
-    /// How deep they may start others: 1 is only the root agent.
+    /// The most levels of agents: 1 is only the root agent.
     pub max_depth: usize,
-    /// Their model, unless something else says.
+    /// Their model, unless a role or a call names another.
     pub default_subagent_model: Option<String>,
-    /// What kinds there are, by name.
+    /// The roles, by name.
     pub roles: BTreeMap<String, Role>,
 }
 
-/// A kind of sub-agent.
+/// A role of sub-agents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Role {
-    /// What it is for, for the model that chooses.
+    /// Its description, by which a model chooses it.
     pub description: Option<String>,
-    /// A configuration file that holds for it; see [`crate::Loaded::for_role`].
+    /// A configuration file for its agents; see [`crate::Loaded::for_role`].
     pub config_file: Option<PathBuf>,
-    /// Names that agents of this kind get.
+    /// Nicknames for its agents.
     pub nickname_candidates: Vec<String>,
     /// Its model.
     pub model: Option<String>,
-    /// How long its model thinks.
+    /// The reasoning effort.
     pub reasoning_effort: Option<Effort>,
-    /// More instructions for it.
+    /// Further instructions for its agents.
     pub instructions: Option<String>,
 }
 
 /// Which tools are offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tools {
-    /// The plan that the model keeps.
+    /// `update_plan`.
     pub update_plan: bool,
-    /// Looking at images.
+    /// Viewing images.
     pub view_image: bool,
     /// Reading, listing and searching files without a command.
     pub files: bool,
-    /// Starting other agents.
+    /// Starting sub-agents.
     pub agents: bool,
-    /// Calling tools from JavaScript.
+    /// Code mode: JavaScript that calls tools.
     pub code_mode: bool,
 }
 
-/// What is kept of conversations.
+/// The storage of conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
-    /// Whether they are kept at all.
+    /// Whether they are stored.
     pub persistence: HistoryPersistence,
-    /// How many bytes are kept at most.
+    /// The most bytes that are stored.
     pub max_bytes: Option<u64>,
 }
 
 impl Settings {
-    /// The provider that is in force. It is there: loading fails otherwise.
+    /// The provider in force. Always present after a successful load.
     pub fn provider(&self) -> Option<&Provider> {
         self.providers.get(&self.model_provider)
     }
 
-    /// The network that commands reach. `sandbox_workspace_write.network_access` counts in that sandbox alone: a read-only one
-    /// has no network, and without a sandbox of ours the network is not restricted.
+    /// The network access that commands really have. `sandbox_workspace_write.network_access` applies to that sandbox
+    /// alone: a read-only one has no network, and without a sandbox of ours the network is not restricted.
     pub fn effective_network(&self) -> NetworkAccess {
         match self.sandbox_mode {
             SandboxMode::ReadOnly => NetworkAccess::Off,
@@ -300,12 +300,13 @@ impl Settings {
         }
     }
 
-    /// What a model costs, if it was said.
+    /// The prices of a model, if they are known.
     pub fn prices_of(&self, model: &str) -> Option<Prices> {
         self.prices.get(model).or_else(|| self.prices.get("")).copied()
     }
 
-    /// At how many tokens a conversation is compacted: as was said, but at nine tenths of the window at the latest.
+    /// The size in tokens from which a conversation is compacted: the configured one, but at most nine tenths of the
+    /// window.
     pub fn compaction_limit(&self, window: Option<u64>) -> Option<u64> {
         let most = window.or(self.context_window).map(|window| window / 10 * 9 + window % 10 * 9 / 10);
         match (self.auto_compact_token_limit, most) {
@@ -316,7 +317,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// What is built in.
+    /// The built-in defaults.
     fn default() -> Self {
         build(&crate::layers::built_in())
     }

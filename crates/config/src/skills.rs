@@ -1,8 +1,8 @@
-//! Skills: folders with a SKILL.md that tells how something is done. The model is told name, description and path of each
-//! and reads the rest itself when it needs it; a `$name` in a prompt brings the whole text along at once.
+//! Skills: directories with a SKILL.md that describes how to do something. The model gets the name, description and
+//! path of each and reads the rest itself when it needs it; a `$name` in a prompt includes the whole text at once.
 //!
-//! A place that is nearer to the working directory wins over one that is further away: of two skills with one name, the
-//! project's counts before the user's.
+//! Directories nearer to the working directory take precedence: of two skills with the same name, the project's counts
+//! before the user's.
 
 mod front_matter;
 mod mention;
@@ -18,29 +18,29 @@ use crate::places::Places;
 use crate::project::{Project, SKILLS};
 use crate::small_file;
 
-/// The file that makes a folder a skill.
+/// The file that makes a directory a skill.
 const FILE: &str = "SKILL.md";
-/// The most skills, and the most folders that are searched for them, of all places together.
+/// The most skills, and the most directories that are searched for them, over all locations.
 const MOST_SKILLS: usize = 300;
 const MOST_FOLDERS: usize = 3000;
-/// How deep folders are searched.
+/// The depth to which directories are searched.
 const DEEPEST: usize = 4;
-/// How much of a file is read for its description, and how much in all.
+/// The most bytes of a file that are read for its description, and for its whole text.
 const LARGEST_FRONT: usize = 64 << 10;
 const LARGEST_BODY: usize = 256 << 10;
-/// How much the block of all descriptions may hold.
+/// The most bytes of the block with all descriptions.
 const LARGEST_BLOCK: usize = 16 << 10;
-/// How much one description may take of it.
+/// The most bytes of one description in it.
 const LONGEST_DESCRIPTION: usize = 400;
 
-/// The skills that there are, and what is wrong with the others.
+/// The skills, and the faults of files that are not valid skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skills {
-    /// Those that count, by name.
+    /// The skills that count, by name.
     pub skills: Vec<Skill>,
-    /// Those that another one of the same name hides.
+    /// The skills that another one of the same name hides.
     pub hidden: Vec<Skill>,
-    /// Files that are no skills though they are called so.
+    /// Files named SKILL.md that are not valid skills.
     pub faults: Vec<SkillFault>,
 }
 
@@ -49,17 +49,18 @@ pub struct Skills {
 pub struct Skill {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
     /// Its SKILL.md.
     pub path: PathBuf,
-    /// Whether it came from the project.
+    /// Its origin.
     pub scope: SkillScope,
-    /// The directory that its file must lie in, whatever links lead to it: the project's root. The user's links go anywhere.
+    /// The directory in which its file must lie with links resolved: the project's root. `None` for the user's skills,
+    /// whose links may lead anywhere.
     within: Option<PathBuf>,
 }
 
-/// Whose skill it is.
+/// The origin of a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkillScope {
     /// The user's.
@@ -68,19 +69,19 @@ pub enum SkillScope {
     Project,
 }
 
-/// A file that is no skill.
+/// A file that is not a valid skill.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {message}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct SkillFault {
     /// The file.
     pub path: PathBuf,
-    /// The line, counted from one, where it is known.
+    /// The line, counted from one, if it is known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
-/// Looks for all skills that count: `skills` in the user's configuration, `~/.agents/skills`, and `.agents/skills` from the
+/// Finds all skills that count: `skills` in the user's configuration, `~/.agents/skills`, and `.agents/skills` from the
 /// project's root down to the working directory, if the project is trusted.
 pub fn find(places: &Places, project: &Project) -> Skills {
     let mut search = Search::default();
@@ -98,7 +99,7 @@ pub fn find(places: &Places, project: &Project) -> Skills {
     search.found
 }
 
-/// The user's own places, the nearer first.
+/// The user's own directories, in the order of precedence.
 pub(crate) fn user_places(places: &Places) -> Vec<PathBuf> {
     let own = places.config.as_ref().map(|config| config.join("skills"));
     let shared = places.home.as_ref().map(|home| home.join(SKILLS));
@@ -106,7 +107,7 @@ pub(crate) fn user_places(places: &Places) -> Vec<PathBuf> {
 }
 
 impl Skills {
-    /// The developer message that lists all skills; nothing, if there are none.
+    /// The developer message that lists all skills; `None` if there are none.
     pub fn render(&self) -> Option<String> {
         if self.skills.is_empty() {
             return None;
@@ -117,7 +118,7 @@ impl Skills {
             let line = format!("- {}: {description} (file: {})\n", skill.name, skill.path.display());
             if text.len() + line.len() > LARGEST_BLOCK {
                 let left = self.skills.len() - told;
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(text, "- and {left} more, for which there is no room here");
                 break;
             }
@@ -132,11 +133,11 @@ impl Skills {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    /// The skills that a prompt names with `$name`, each once, in the order of their names in the text.
+    /// The skills that a prompt names with `$name`, each once, in the order in which the text names them.
     pub fn mentioned(&self, prompt: &str) -> Vec<&Skill> {
         let mut found: Vec<&Skill> = Vec::new();
         for name in mention::names(prompt) {
-            // A full stop or a colon after a name is no part of it.
+            // Punctuation at the end of a name may not belong to it.
             let candidates = [name, name.trim_end_matches(['.', ':', '-', '_'])];
             if let Some(skill) = candidates.iter().find_map(|name| self.get(name))
                 && !found.contains(&skill)
@@ -149,7 +150,7 @@ impl Skills {
 }
 
 impl Skill {
-    /// The message that brings the whole skill into the conversation.
+    /// The message that includes the whole skill in the conversation.
     pub fn inject(&self) -> Result<String, SkillFault> {
         let fault = |message: String| SkillFault { path: self.path.clone(), line: None, message };
         let text = match &self.within {
@@ -169,7 +170,7 @@ const INTRODUCTION: &str = "<skills>\nBelow are skills: instructions for particu
     paths in it are relative to the folder it lies in. Read only what you need of the files it points to. Do not bring up a \
     skill that does not fit.\n\n";
 
-/// One line, and not too long.
+/// One line of bounded length.
 fn shortened(description: &str) -> String {
     let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_DESCRIPTION) {
@@ -183,7 +184,7 @@ struct Search {
     found: Skills,
     names: BTreeMap<String, PathBuf>,
     folders: usize,
-    /// Where the files of the present place must lie.
+    /// The directory in which the files of the present location must lie.
     within: Option<PathBuf>,
 }
 
@@ -192,7 +193,8 @@ impl Search {
         self.folder(directory, scope, DEEPEST);
     }
 
-    /// A folder is a skill, or holds folders that are. Both numbers are bounded, so that links in a circle end.
+    /// Adds a directory that is a skill, or searches it for such directories. Depth and number are bounded, so that
+    /// cycles of links end.
     fn folder(&mut self, folder: &Path, scope: SkillScope, deeper: usize) {
         self.folders += 1;
         if self.folders > MOST_FOLDERS || self.found.skills.len() + self.found.hidden.len() >= MOST_SKILLS {
@@ -247,7 +249,7 @@ fn front(path: &Path, within: Option<&Path>) -> Result<FrontMatter, SkillFault> 
     };
     let beginning = beginning.map_err(|error| fault(None, error.to_string()))?;
     let bytes = beginning.map(|beginning| beginning.bytes).unwrap_or_default();
-    // The body may be cut in the middle of a letter; the front matter before it is not.
+    // The limit may have cut the body in the middle of a character; the front matter before it is complete.
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),

@@ -1,26 +1,26 @@
-//! Reading files that people write: bounded, regular files only, so that a pipe or a disk image under a familiar name
-//! holds nothing up.
+//! Reads files that people write: bounded, and only regular files, so that a pipe or a disk image under a familiar name
+//! cannot block the program.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// A file's beginning.
+/// The beginning of a file.
 #[derive(Debug)]
 pub(crate) struct Beginning {
     pub(crate) bytes: Vec<u8>,
-    /// Whether there is more of it.
+    /// Whether the file is longer.
     pub(crate) cut: bool,
 }
 
-/// Up to `most` bytes of a regular file; `None` if there is no such file.
+/// Reads up to `most` bytes of a regular file; `None` if there is no such file.
 pub(crate) fn beginning(path: &Path, most: usize) -> io::Result<Option<Beginning>> {
     opened(path)?.map(|file| read(file, most)).transpose()
 }
 
-/// The same of a file that lies below this directory, whatever links lead to it. The file that was opened is judged, so a link that
-/// changes meanwhile changes nothing.
+/// The same for a file that must lie below this directory with links resolved. The path of the opened file itself is
+/// checked, so a link that changes meanwhile has no effect.
 pub(crate) fn beginning_below(root: &Path, path: &Path, most: usize) -> io::Result<Option<Beginning>> {
     let Some(file) = opened(path)? else { return Ok(None) };
     let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
@@ -49,12 +49,12 @@ fn read(file: File, most: usize) -> io::Result<Beginning> {
     Ok(Beginning { bytes, cut })
 }
 
-/// A whole text of at most `most` bytes; `None` if there is no such file.
+/// Reads a whole text of at most `most` bytes; `None` if there is no such file.
 pub(crate) fn text(path: &Path, most: usize) -> io::Result<Option<String>> {
     beginning(path, most)?.map(|beginning| whole(beginning, most)).transpose()
 }
 
-/// The same of a file that lies below this directory, whatever links lead to it.
+/// The same for a file that must lie below this directory with links resolved.
 pub(crate) fn text_below(root: &Path, path: &Path, most: usize) -> io::Result<Option<String>> {
     beginning_below(root, path, most)?.map(|beginning| whole(beginning, most)).transpose()
 }
@@ -67,7 +67,7 @@ fn whole(beginning: Beginning, most: usize) -> io::Result<String> {
     String::from_utf8(beginning.bytes).map_err(|_| refused("it is not UTF-8".to_owned()))
 }
 
-/// Whether nothing is there: neither the file nor, perhaps, the directory.
+/// Whether the error means that the file, or a directory on its path, does not exist.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -1,11 +1,11 @@
-//! Settings as a tree of values that know where they came from, before they get their types. Layers are trees that were
-//! checked; putting one over another replaces single values, never whole tables.
+//! Settings as a tree of values with their origins, before they get their types. Each layer is a checked tree; putting
+//! one over another replaces single values, never whole tables.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A value as it stood in a file.
+/// A value of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A text.
@@ -14,18 +14,18 @@ pub enum Value {
     Whole(i64),
     /// A number with a fraction.
     Number(f64),
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
     /// A list of texts.
     Texts(Vec<String>),
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueOrigin {
-    /// Which layer.
+    /// The layer.
     pub layer: Layer,
-    /// The file, if it is one.
+    /// The file, if the layer is one.
     pub file: Option<PathBuf>,
     /// The line in it, counted from one.
     pub line: Option<usize>,
@@ -34,7 +34,7 @@ pub struct ValueOrigin {
 /// The layers, the lowest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// What holds if nobody says anything.
+    /// The built-in defaults.
     BuiltIn,
     /// An environment variable of this name.
     Variable(&'static str),
@@ -70,15 +70,15 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) nodes: BTreeMap<String, Node>,
-    /// Where it begins; nothing for the outermost.
+    /// The place where the table begins; `None` for the root.
     pub(crate) origin: Option<ValueOrigin>,
 }
 
-/// The way to a value: the names of the tables, and its own.
+/// The path to a value: the names of the tables, and its own.
 pub(crate) type Path = Vec<String>;
 
 impl Tree {
-    /// Puts another tree over this one.
+    /// Merges a higher layer into this tree.
     pub(crate) fn overlay(&mut self, above: Tree) {
         self.origin = above.origin.or(self.origin.take());
         for (name, node) in above.nodes {
@@ -103,7 +103,7 @@ impl Tree {
         }
     }
 
-    /// The value at the end of a path.
+    /// The value at a path.
     pub(crate) fn find(&self, path: &[String]) -> Option<&TreeValue> {
         match path {
             [] => None,
@@ -112,7 +112,7 @@ impl Tree {
         }
     }
 
-    /// Takes a whole table out.
+    /// Removes a whole table and returns it.
     pub(crate) fn take(&mut self, name: &str) -> Tree {
         match self.nodes.remove(name) {
             Some(Node::Table(table)) => table,
@@ -120,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// Puts a value at the end of a path; tables that are not there yet begin with it.
+    /// Sets a value at a path, and creates the tables on the way.
     pub(crate) fn put(&mut self, path: &[String], leaf: TreeValue) {
         match path {
             [] => {}
@@ -135,7 +135,7 @@ impl Tree {
         }
     }
 
-    /// Every value with the way to it, in the order of the names.
+    /// Every value with its path, in the order of the names.
     pub(crate) fn leaves(&self) -> Vec<(Path, &TreeValue)> {
         let mut found = Vec::new();
         self.collect(&mut Vec::new(), &mut found);
@@ -153,7 +153,7 @@ impl Tree {
         }
     }
 
-    /// Says of everything that it belongs to another layer.
+    /// Assigns all values to another layer.
     pub(crate) fn relabel(&mut self, layer: &Layer) {
         for node in self.nodes.values_mut() {
             match node {
@@ -164,7 +164,7 @@ impl Tree {
     }
 }
 
-/// A path as it is written in a file; names that need quotes get them.
+/// A path in the form of a file, with names quoted where necessary.
 pub(crate) fn dotted(path: &[String]) -> String {
     let bare = |name: &String| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

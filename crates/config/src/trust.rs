@@ -1,5 +1,5 @@
-//! Saying that a project is trusted, or not: one entry in the user's file, everything else in it kept as it is, comments
-//! and order included. The file is replaced as a whole or not at all.
+//! Records whether a project is trusted: changes one entry in the user's file and keeps everything else, comments and
+//! order included. The file is replaced as a whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,13 +12,13 @@ use crate::places::Places;
 use crate::reading::LARGEST;
 use crate::small_file;
 
-/// Why trust could not be written down.
+/// Why the trust could not be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// There is no place for the user's file.
+    /// The path of the user's file is unknown.
     #[error("there is no place for your configuration: neither HOME nor XDG_CONFIG_HOME is set")]
     NoPlace,
-    /// The project's path cannot stand in a file.
+    /// The project's path cannot be written in TOML.
     #[error("the path {} is not UTF-8", path.display())]
     NotText {
         /// The path.
@@ -29,10 +29,10 @@ pub enum TrustError {
     NotToml {
         /// The file.
         file: PathBuf,
-        /// What the parser said.
+        /// The parser's error.
         reason: String,
     },
-    /// Something else than a table stands where projects are listed.
+    /// The key of the projects is not a table.
     #[error("{}: `{key}` is not a table", file.display())]
     NotATable {
         /// The file.
@@ -45,17 +45,17 @@ pub enum TrustError {
     Io {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
-/// Writes down whether a project is trusted, and answers which file says so now. The path is made real first, so that it
-/// holds however one gets there.
+/// Records whether a project is trusted, and returns the path of the changed file. The project's path is canonicalised
+/// first, so that the entry applies however the user gets there.
 pub fn trust(places: &Places, project: &Path, level: TrustLevel) -> Result<PathBuf, TrustError> {
     let file = places.user_file().ok_or(TrustError::NoPlace)?;
-    // A link to a file elsewhere, as people with dotfiles have it, stays a link.
+    // If the user's file is a link, as dotfile managers make it, the link stays and its target is replaced.
     let file = file.canonicalize().unwrap_or(file);
     let io = |source| TrustError::Io { file: file.clone(), source };
     let real = project.canonicalize().unwrap_or_else(|_| project.to_owned());
@@ -75,7 +75,7 @@ pub fn trust(places: &Places, project: &Path, level: TrustLevel) -> Result<PathB
     Ok(file)
 }
 
-/// Changes the word alone, so that what stands behind it on the line stays.
+/// Changes the value alone, so that a comment after it on the line stays.
 fn set(entry: &mut dyn toml_edit::TableLike, level: TrustLevel) {
     let mut item = value(level.word());
     let before = entry.get("trust_level").and_then(Item::as_value).map(|value| value.decor().clone());
@@ -88,14 +88,15 @@ fn set(entry: &mut dyn toml_edit::TableLike, level: TrustLevel) {
     }
 }
 
-/// A table that is not written as a line of its own.
+/// A table without a header line of its own.
 fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
 }
 
-/// Replaces a file as a whole: the text goes beside it first, onto the disk, and then takes its name. Permissions stay.
+/// Replaces a file atomically: writes the text to a temporary file beside it, syncs it, and renames it. Permissions
+/// stay.
 pub(crate) fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
@@ -104,7 +105,7 @@ pub(crate) fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
     let beside = folder.join(format!(".windlass-{:016x}", u64::from_le_bytes(random)));
     let outcome = write_then_rename(file, &beside, text);
     if outcome.is_err() {
-        // Nothing is left to tell if even this fails.
+        // The original error is returned; nothing more can be done about this one.
         let _ = fs::remove_file(&beside);
     }
     outcome
@@ -120,7 +121,7 @@ fn write_then_rename(file: &Path, beside: &Path, text: &[u8]) -> io::Result<()> 
     fs::rename(beside, file)
 }
 
-/// Bytes that nobody can guess.
+/// Fills a buffer with unpredictable bytes.
 pub(crate) fn random_bytes(bytes: &mut [u8]) -> io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {

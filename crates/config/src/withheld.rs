@@ -1,20 +1,20 @@
-//! The variables that must never reach a command's environment whatever they are called: those that hold the agent's own
-//! keys, and those that the settings exclude. Variables that only look like secrets are known by the code that starts
-//! commands, which sees their values too.
+//! The variables that must never reach a command's environment: those that hold the agent's own keys, and those that
+//! the settings exclude. The code that starts commands recognises variables that only look like secrets, because it
+//! also sees their values.
 
 use std::collections::BTreeSet;
 
 use crate::settings::{McpTransport, Settings};
 
-/// Names and patterns of variables that commands do not get. `*` stands for anything; case does not matter. No setting lets
-/// the agent's own keys through, not even `ignore_default_excludes`.
+/// Names and patterns of the withheld variables. `*` matches anything; case is ignored. No setting passes the agent's
+/// own keys on, not even `ignore_default_excludes`.
 pub fn withheld(settings: &Settings) -> Vec<String> {
     let mut names = own_secrets(settings);
     names.extend(settings.environment.exclude.iter().cloned());
     names.into_iter().collect()
 }
 
-/// The variables that the settings themselves name as holding secrets.
+/// The variables that the settings themselves declare to hold secrets.
 fn own_secrets(settings: &Settings) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for provider in settings.providers.values() {

@@ -1,4 +1,4 @@
-//! Settings as people meet them: files on a disk, a command line, and what comes of them.
+//! The configuration as a user meets it: files on a disk, a command line, and the resulting settings.
 #![forbid(unsafe_code)]
 
 #[path = "it/codex.rs"]

@@ -1,6 +1,6 @@
-//! What a server wants of us: its questions are answered and its remarks heard, the same on every wire.
+//! The client's side of a server's requests and notifications, the same for every transport.
 //!
-//! Only what is harmless is given: the folders the work is about, and the person's own answers. Models are not lent out.
+//! Servers get only harmless things: the workspace's folders, and the user's own answers. Sampling is rejected.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::elicit::{Elicitation, ElicitationAnswer, Elicitor};
 use crate::message::{REFUSED, RpcError};
 use crate::notes::Notes;
 
-/// Answers one server.
+/// Answers the requests of one server.
 pub(crate) struct ClientHandler {
     pub(crate) server: String,
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     pub(crate) notes: Arc<Notes>,
-    /// Questions that are before the person.
+    /// Questions that the user is being asked.
     pub(crate) open: Open,
-    /// Told when the server says that its tools are others now.
+    /// Notified when the server reports that its list of tools changed.
     pub(crate) tools_changed: Notify,
 }
 
 impl ClientHandler {
-    /// What we say we can do.
+    /// The capabilities that we declare to the server.
     pub(crate) fn capabilities(&self) -> Value {
         let mut capabilities = json!({ "roots": { "listChanged": false } });
         if self.elicitor.is_some() {
@@ -35,14 +35,14 @@ impl ClientHandler {
         capabilities
     }
 
-    /// Hears a remark. Progress and logging are of no use to us.
+    /// Handles a notification. Progress and logging are ignored.
     pub(crate) fn hear(&self, method: &str) {
         if method == "notifications/tools/list_changed" {
             self.tools_changed.notify_one();
         }
     }
 
-    /// Answers a question, of which some take as long as a person does.
+    /// Answers a request. An elicitation takes as long as the user does.
     pub(crate) async fn answer(&self, method: &str, params: &Map<String, Value>) -> Result<Value, RpcError> {
         match method {
             "ping" => Ok(json!({})),
@@ -79,7 +79,7 @@ fn named(root: &Path) -> Value {
     json!({ "uri": file_uri(root), "name": name })
 }
 
-/// The address of a file. Bytes that cannot stand in one are written as numbers.
+/// The `file:` URI of a path. Bytes that a URI cannot contain are percent-encoded.
 fn file_uri(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let mut uri = "file://".to_owned();

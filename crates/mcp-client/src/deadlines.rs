@@ -1,25 +1,25 @@
-//! How long an answer is waited for. The clock stands still while a person is asked on the server's behalf: nobody should
-//! lose a call by thinking about it.
+//! Deadlines of requests. The clock stands still while the user is asked on the server's behalf, so that a call does
+//! not time out because the user takes time to think.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-/// Questions that are before a person.
+/// The number of questions that the user is being asked.
 #[derive(Debug, Default)]
 pub(crate) struct Open(watch::Sender<usize>);
 
-/// One of them, for as long as it is.
+/// A guard that counts one question until it is dropped.
 pub(crate) struct Asking<'a>(&'a Open);
 
 impl Open {
-    /// A person is asked from now on.
+    /// Counts a question until the guard is dropped.
     pub(crate) fn ask(&self) -> Asking<'_> {
         self.0.send_modify(|count| *count += 1);
         Asking(self)
     }
 
-    /// Waits for something until the time is up in which nobody was asked; nothing then.
+    /// Waits for the future. `None` once the limit has passed, not counting the time in which a question was open.
     pub(crate) async fn wait<T>(&self, limit: Duration, what: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -32,12 +32,12 @@ impl Open {
         let mut open = self.0.subscribe();
         loop {
             let since = Instant::now();
-            // timer: an answer that does not come is not waited for any longer than this.
+            // timer: bounds the wait for a response that may never come.
             if tokio::time::timeout(left, open.wait_for(|count| *count > 0)).await.is_err() {
                 return;
             }
             left = left.saturating_sub(since.elapsed());
-            // The sender is ours, and so stays.
+            // `self` holds the sender, so the channel cannot close.
             let _ = open.wait_for(|count| *count == 0).await;
         }
     }
@@ -71,7 +71,7 @@ mod tests {
         let (answer, answered) = oneshot::channel();
         let asking = open.ask();
         let person = async {
-            // Somebody else's time is up meanwhile, so this one's would be too.
+            // Meanwhile another request times out, so this one would have timed out, too.
             assert_eq!(other.wait(SHORT, pending::<()>()).await, None);
             answer.send(7).expect("it is waited for");
         };

@@ -1,45 +1,45 @@
-//! Questions that a server has for the person: asked through whoever can ask, and declined where nobody can.
+//! Elicitation: the questions of a server to the user, asked through an [`Elicitor`] and declined without one.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::{Map, Value};
 
-/// Asks a person on behalf of a server.
+/// Asks the user on behalf of a server.
 pub trait Elicitor: Send + Sync {
-    /// Asks, and waits for the answer. Dropped when the server no longer wants to know.
+    /// Asks, and waits for the answer. The future is dropped when the server no longer needs it.
     fn elicit(&self, question: Elicitation) -> ElicitationFuture<'_>;
 }
 
-/// An answer that is waited for.
+/// The future of an answer.
 pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + 'a>>;
 
-/// What a server wants to know from a person.
+/// A server's question to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elicitation {
     /// The server that asks.
     pub server: String,
-    /// What it asks.
+    /// The question.
     pub message: String,
-    /// The shape of the answer, as a flat JSON Schema; an empty object where an address is to be visited.
+    /// The schema of the answer, a flat JSON Schema. An empty object if the user is asked to visit a URL.
     pub schema: Value,
-    /// The address that the person is asked to visit, if it is that kind of question.
+    /// The URL that the user is asked to visit, if it is that kind of question.
     pub url: Option<String>,
 }
 
-/// What the person said.
+/// The user's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitationAnswer {
-    /// An answer of the shape that was asked for.
+    /// An answer that matches the schema.
     Accept(Map<String, Value>),
-    /// No.
+    /// The user declined.
     Decline,
-    /// Nothing: the question was put away.
+    /// The user dismissed the question.
     Cancel,
 }
 
 impl ElicitationAnswer {
-    /// As servers read it.
+    /// The answer in the form of the protocol.
     pub(crate) fn into_json(self) -> Value {
         match self {
             Self::Accept(content) => serde_json::json!({ "action": "accept", "content": content }),

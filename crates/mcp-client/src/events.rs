@@ -1,4 +1,4 @@
-//! The events of a stream on the web, byte-exact over the edges of its pieces. Cannot fail on any bytes.
+//! A parser of server-sent events, byte-exact across the boundaries of its chunks. It accepts any bytes.
 
 use std::time::Duration;
 
@@ -6,39 +6,39 @@ use memchr::memchr2;
 
 use crate::lines::MESSAGE_LIMIT;
 
-/// The longest id of an event that is remembered.
+/// The longest event id that is stored.
 const ID_LIMIT: usize = 1024;
 
-/// Events that come in pieces.
+/// The state of the parser.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
-    /// Whether the event has a line of data, be it empty.
+    /// Whether the event has a line of data, even an empty one.
     has_data: bool,
-    /// Whether the last byte was a carriage return: a newline after it ends nothing.
+    /// Whether the last byte was a carriage return: a newline after it ends no further line.
     after_return: bool,
     /// Whether the event that is being read is too long.
     too_long: bool,
-    /// Whether the line has any bytes, also where they were not kept.
+    /// Whether the line has any bytes, even if they were not stored.
     in_line: bool,
-    /// Whether anything came yet: a mark of byte order may stand first.
+    /// Whether any byte came yet: the first ones may be a byte order mark.
     begun: bool,
     last_id: Option<String>,
     retry: Option<Duration>,
 }
 
-/// What an event comes to.
+/// A complete event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEvent<'a> {
     /// Its data.
     Data(&'a [u8]),
-    /// It was longer than any message may be, and was skipped.
+    /// It was longer than the limit for messages, and was skipped.
     TooLong,
 }
 
 impl Events {
-    /// Takes more bytes and hands over the events that they complete.
+    /// Parses more bytes and passes on the events that they complete.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(StreamEvent<'_>)) {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
@@ -56,17 +56,17 @@ impl Events {
         }
     }
 
-    /// The same place in a stream that is taken up again: what was begun is forgotten.
+    /// The parser for a stream that is resumed: it keeps the id and drops the incomplete event.
     pub(crate) fn restarted(self) -> Self {
         Self { last_id: self.last_id, retry: self.retry, ..Self::default() }
     }
 
-    /// Where the stream can be taken up again.
+    /// The id of the last event, from which the stream can be resumed.
     pub(crate) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// How long the server wants us to wait before that.
+    /// The pause that the server asks for before the stream is resumed.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -109,7 +109,7 @@ impl Events {
                 }
                 self.data.extend_from_slice(value);
             }
-            // An id goes back in a header, so it must be able to stand in one.
+            // The id is sent back in a header, so it must be valid in one.
             b"id" if value.len() <= ID_LIMIT && value.iter().all(|byte| (b' '..=b'~').contains(byte)) => {
                 self.last_id = Some(String::from_utf8_lossy(value).into_owned()).filter(|id| !id.is_empty());
             }
@@ -117,7 +117,7 @@ impl Events {
                 let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.retry = number.map(Duration::from_millis).or(self.retry);
             }
-            // Comments, kinds of events, and what is not known.
+            // Comments, event types, and unknown fields.
             _ => {}
         }
     }

@@ -1,74 +1,74 @@
-//! What can go wrong between us and a server, in words that a model or a person can act on.
+//! The errors of calls, in words that a model or a person can act on.
 
 use std::time::Duration;
 
 use crate::state::ServerState;
 
-/// Why a call has no outcome. A tool that fails is an outcome, not one of these.
+/// Why a call has no outcome. A tool that reports a failure has an outcome and is not such an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// Nothing of that name is offered.
+    /// No tool of that name is offered.
     #[error("there is no tool `{name}`; {}", listing(.known))]
     NoSuchTool {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: Vec<String>,
     },
     /// No server of that name is configured and in use.
     #[error("there is no MCP server `{name}`; {}", listing(.known))]
     NoSuchServer {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: Vec<String>,
     },
-    /// It could not be started or reached.
+    /// The server could not be started or reached.
     #[error("the MCP server `{server}` is not available: {reason}")]
     Unavailable {
         /// The server.
         server: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It ended, or the connection did, before it answered. Whether the work was done is not known.
+    /// The server or the connection ended before the answer. It is unknown whether the call was carried out.
     #[error("the MCP server `{server}` ended before it answered: {reason}")]
     Ended {
         /// The server.
         server: String,
-        /// How.
+        /// How it ended.
         reason: String,
     },
-    /// It did not answer in time, and was told that nobody waits any more.
+    /// The server did not answer in time, and the request was cancelled.
     #[error("the MCP server `{server}` did not answer {what} within {} seconds", .after.as_secs_f64())]
     TimedOut {
         /// The server.
         server: String,
-        /// What it was asked.
+        /// The request, in words.
         what: String,
-        /// How long it had.
+        /// The limit that it exceeded.
         after: Duration,
     },
-    /// It answered that it will not.
+    /// The server answered with an error.
     #[error("the MCP server `{server}` refused {what}: {message} (code {code})")]
     Refused {
         /// The server.
         server: String,
-        /// What it was asked.
+        /// The request, in words.
         what: String,
-        /// The code of its answer.
+        /// The error's code.
         code: i64,
-        /// Its words.
+        /// The error's message.
         message: String,
     },
-    /// What it answered is not what the protocol says.
+    /// The server's answer violates the protocol.
     #[error("the MCP server `{server}` gave an answer to {what} that makes no sense: {problem}")]
     Senseless {
         /// The server.
         server: String,
-        /// What it was asked.
+        /// The request, in words.
         what: String,
-        /// What is wrong with it.
+        /// The violation.
         problem: String,
     },
     /// All servers have been ended.
@@ -79,7 +79,7 @@ pub enum CallError {
     },
 }
 
-/// Servers without which nothing should be done are missing.
+/// Required servers are down.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .failed.iter().map(|(name, reason)| format!("the required MCP server `{name}` is not available: {reason}")).collect::<Vec<_>>().join("\n"))]
 pub struct RequiredError {
@@ -88,7 +88,7 @@ pub struct RequiredError {
 }
 
 impl RequiredError {
-    /// Whether a required one among these is down.
+    /// Fails if a required server among these is down.
     pub fn check(states: &[ServerState]) -> Result<(), Self> {
         use crate::state::Standing;
         let failed = states.iter().filter(|state| state.required).filter_map(|state| match &state.standing {
@@ -100,7 +100,7 @@ impl RequiredError {
     }
 }
 
-/// Names that a listing shows.
+/// The most names that a message lists.
 const SHOWN: usize = 50;
 
 fn listing(known: &[String]) -> String {

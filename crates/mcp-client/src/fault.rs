@@ -1,4 +1,4 @@
-//! Why a request has no answer, before it is known to whom that must be explained.
+//! Why a request has no answer, before it is explained to a particular caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,28 +9,28 @@ use crate::message::RpcError;
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The server ended, or the connection to it did, while it was asked.
+    /// The server or the connection to it ended during the request.
     Ended(Arc<str>),
-    /// The server had ended before it could be asked.
+    /// The server had ended before the request could be sent.
     Gone(Arc<str>),
-    /// The server said no.
+    /// The server answered with an error.
     Refused(RpcError),
-    /// The server on the web has forgotten us; it did not look at the request.
+    /// The HTTP server no longer knows our session, so it did not look at the request.
     SessionLost,
-    /// It could not be asked.
+    /// The server could not be reached.
     Unreachable(String),
-    /// It turned the request away without a word of the protocol.
+    /// The HTTP server rejected the request without a JSON-RPC message.
     TurnedAway(String),
-    /// Its answer is none.
+    /// The answer violates the protocol.
     Senseless(String),
     /// It took too long.
     TimedOut(Duration),
-    /// We are ending.
+    /// The client is shutting down.
     ShutDown,
 }
 
 impl Fault {
-    /// In words that need no more context than which server is meant.
+    /// The reason, in words that need no context but the server's name.
     pub(crate) fn reason(&self, what: &str) -> String {
         match self {
             Self::Ended(how) | Self::Gone(how) => how.to_string(),
@@ -47,12 +47,12 @@ impl Fault {
         }
     }
 
-    /// Whether the server did not look at the request, so that asking again does nothing twice.
+    /// Whether the server did not look at the request, so that it can be sent again without being carried out twice.
     pub(crate) fn left_undone(&self) -> bool {
         matches!(self, Self::Gone(_) | Self::SessionLost)
     }
 
-    /// For whoever called.
+    /// The error for the caller.
     pub(crate) fn into_error(self, server: &str, what: &str) -> CallError {
         let (server, what) = (server.to_owned(), what.to_owned());
         match self {

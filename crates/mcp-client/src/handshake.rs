@@ -1,7 +1,7 @@
-//! How we get to know a server: by the handshake of most revisions, or, with one that does not know it, by discovery.
+//! How we greet a server: with the handshake of most revisions or, if the server does not know it, with discovery.
 //!
-//! The handshake comes first, though newer clients do it the other way round: servers of today take it for granted, and some
-//! fall over anything that comes before it.
+//! The handshake comes first, though newer clients do it the other way round: present servers rely on it, and some fail
+//! on anything that comes before it.
 
 use serde_json::{Map, Value, json};
 
@@ -10,16 +10,16 @@ use crate::link::{Link, OutgoingRequest};
 use crate::protocol_revision::{self, Era};
 use crate::state::Greeting;
 
-/// The longest words of a server about itself that are kept.
+/// The most bytes of a server's instructions that are kept.
 const WORDS: usize = 16 * 1024;
 
-/// What a server said about itself, and what follows from it.
+/// The result of the handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Greeted {
     pub(crate) handshake: Greeting,
-    /// Whether it says that it has tools.
+    /// Whether the server declares tools.
     pub(crate) has_tools: bool,
-    /// Whether it tells when they change.
+    /// Whether the server reports changes of its list of tools.
     pub(crate) tells_changes: bool,
 }
 
@@ -78,7 +78,7 @@ fn read(result: &Map<String, Value>, version: &str) -> Greeted {
     Greeted { handshake, has_tools: tools.is_some(), tells_changes }
 }
 
-/// Its name and version, which later revisions moved to another place.
+/// The server's name and version, which later revisions moved to another field.
 fn software(result: &Map<String, Value>) -> String {
     let moved = || result.get("_meta")?.get("io.modelcontextprotocol/serverInfo");
     let Some(info) = result.get("serverInfo").or_else(moved) else { return String::new() };

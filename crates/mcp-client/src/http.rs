@@ -1,4 +1,4 @@
-//! The way to servers on the web, as something that is given: this room makes no connections and knows no TLS.
+//! The HTTP client as a trait that the caller implements: this crate makes no connections and knows no TLS.
 
 use std::fmt;
 use std::future::Future;
@@ -6,31 +6,31 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
-/// Carries requests. Dropping what it returns ends the exchange.
+/// An HTTP client. Dropping the future or the body ends the exchange.
 pub trait Http: Send + Sync {
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the response.
     fn send(&self, request: HttpRequest) -> HttpFuture<'_>;
 }
 
-/// A request that is on its way.
+/// The future of a response.
 pub type HttpFuture<'a> = Pin<Box<dyn Future<Output = Result<HttpAnswer, HttpError>> + Send + 'a>>;
 
-/// A piece of a body that is waited for.
+/// The future of the next chunk of a body.
 pub type BodyFuture<'a> = Pin<Box<dyn Future<Output = Option<Result<Bytes, HttpError>>> + Send + 'a>>;
 
-/// What can be asked for.
+/// The methods that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpMethod {
-    /// To listen.
+    /// To listen for server messages.
     Get,
-    /// To say something.
+    /// To send a message.
     Post,
-    /// To part.
+    /// To end the session.
     Delete,
 }
 
 impl HttpMethod {
-    /// Its name on the wire.
+    /// The method's name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -40,21 +40,21 @@ impl HttpMethod {
     }
 }
 
-/// What is to be sent.
+/// A request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// What for.
+    /// The method.
     pub method: HttpMethod,
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// All headers but those of the transfer itself.
+    /// All headers except those of the transfer itself.
     pub headers: Vec<(String, String)>,
-    /// The body; empty without one.
+    /// The body; may be empty.
     pub body: Vec<u8>,
 }
 
 impl fmt::Debug for HttpRequest {
-    /// Without values of headers and without the body: both may be secret.
+    /// Leaves out the values of headers and the body, because both may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         let mut shown = f.debug_struct("HttpRequest");
@@ -63,7 +63,7 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// The head of an answer, and its body as it comes.
+/// A response: its head, and its body as a stream.
 pub struct HttpAnswer {
     /// The status.
     pub status: u16,
@@ -74,7 +74,7 @@ pub struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// The first header of this name.
+    /// The first header with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
@@ -87,13 +87,13 @@ impl fmt::Debug for HttpAnswer {
     }
 }
 
-/// A body that comes in pieces.
+/// A body that is read in chunks.
 pub trait HttpBody: Send {
-    /// The next piece; `None` at the end.
+    /// The next chunk; `None` at the end.
     fn next(&mut self) -> BodyFuture<'_>;
 }
 
-/// Why nothing was carried: no connection, no certificate, a connection that broke.
+/// Why an exchange failed: no connection, an invalid certificate, a connection that broke.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttpError(pub String);

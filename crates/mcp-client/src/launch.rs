@@ -1,4 +1,5 @@
-//! From what people configured to a command: where a server runs, and what of our environment it sees.
+//! Makes the command of a server from its configuration: its directory, and the variables that it gets from our
+//! environment.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_engine::{CommandSpec, Keeping};
 
-/// Variables that every server gets: enough to find programs, a home and a language, and nothing secret.
+/// Variables that every server gets: enough to find programs, a home and a language. None of them is secret.
 const HARMLESS: [&str; 15] = [
     "HOME",
     "LANG",
@@ -25,7 +26,7 @@ const HARMLESS: [&str; 15] = [
     "XDG_DATA_HOME",
 ];
 
-/// A program to start.
+/// The program of a server, as configured.
 pub(crate) struct LaunchSpec<'a> {
     pub(crate) command: &'a OsStr,
     pub(crate) args: &'a [OsString],
@@ -34,7 +35,7 @@ pub(crate) struct LaunchSpec<'a> {
     pub(crate) cwd: Option<&'a Path>,
 }
 
-/// What it is started in.
+/// The context in which servers are started.
 pub(crate) struct LaunchContext<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],

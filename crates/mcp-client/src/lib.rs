@@ -1,9 +1,9 @@
-//! Tools that other programs serve over the Model Context Protocol: started or reached, listed, called, and ended with us.
+//! A client of the Model Context Protocol: starts or connects to servers, lists and calls their tools, and ends them.
 //!
-//! [`Servers`] starts what a [`ServerSpec`] describes, a program on pipes or an address on the web, and hands out
-//! [`ForeignTool`]s under names that a model can use. It knows no model, no configuration file, no environment variables
-//! and no TLS: a way to the web, [`Http`], is given to it. Whatever a server says or does is data here; none can end us,
-//! fill our memory or outlive us.
+//! [`Servers`] starts each server that a [`ServerSpec`] describes, a program on pipes or a URL, and provides
+//! [`ForeignTool`]s under names that a model can use. This crate knows no model, no configuration file, no environment
+//! variables and no TLS: the caller passes an HTTP client as [`Http`]. All input from a server is treated as data: a
+//! server cannot crash this process, exhaust its memory or outlive it.
 #![forbid(unsafe_code)]
 
 mod client_handler;

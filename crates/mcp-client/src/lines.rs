@@ -1,28 +1,28 @@
-//! Bytes into lines of bounded length. Knows nothing of what a line means, and cannot fail on any bytes.
+//! Splits bytes into lines of bounded length. Knows nothing of their meaning, and accepts any bytes.
 
 use memchr::memchr;
 
-/// The longest message that is taken from a server: room for large results, and an end to one that never ends its line.
+/// The longest message from a server: enough for large results, and a bound for a server that never ends its line.
 pub(crate) const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// A buffer that grew beyond this for one long line is given back after it.
+/// A buffer that one long line grew beyond this size is shrunk after it.
 const KEPT: usize = 1024 * 1024;
 
-/// What came up to an end of line.
+/// A complete line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
-    /// A line, without its end.
+    /// The line, without its end.
     Whole(&'a [u8]),
-    /// One longer than the limit, which was skipped.
+    /// The line was longer than the limit, and was skipped.
     TooLong,
 }
 
-/// Lines that come in pieces.
+/// The state of the splitter.
 #[derive(Debug)]
 pub(crate) struct Lines {
     limit: usize,
     begun: Vec<u8>,
-    /// Whether we are in the rest of a line that is too long.
+    /// Whether the rest of a line that is too long is being skipped.
     skipping: bool,
 }
 
@@ -33,12 +33,12 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Lines of at most this many bytes.
+    /// A splitter for lines of at most this many bytes.
     pub(crate) fn up_to(limit: usize) -> Self {
         Self { limit, begun: Vec::new(), skipping: false }
     }
 
-    /// Takes more bytes and hands over the lines that they complete.
+    /// Takes more bytes and passes on the lines that they complete.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             self.keep(&bytes[..end]);
@@ -48,7 +48,7 @@ impl Lines {
         self.keep(bytes);
     }
 
-    /// Forgets the line that was begun, of which a part is missing: its rest is no line.
+    /// Drops the incomplete line, of which a part was lost: its rest is not a valid line.
     pub(crate) fn interrupt(&mut self) {
         self.begun = Vec::new();
         self.skipping = true;

@@ -1,4 +1,5 @@
-//! One connection to one server, whatever the wire: requests with what the agreed protocol revision adds to them, and their end.
+//! A connection to a server over any transport: its requests, with what the agreed protocol revision adds to them, and
+//! its end.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use crate::pipe::Pipe;
 use crate::protocol_revision::Era;
 use crate::web::{Question, Web};
 
-/// How often a server may come back with questions before it answers.
+/// How many times a server may ask for further input before it answers a request.
 const ROUNDS: usize = 10;
 
 /// A connection.
@@ -21,17 +22,17 @@ pub(crate) struct Link {
     wire: Wire,
     revision: OnceLock<Era>,
     handler: Arc<ClientHandler>,
-    /// Told when nobody is to be asked through it any more.
+    /// Cancelled when no more requests may be sent through this connection.
     over: CancellationToken,
-    /// Told when there will be no other one after it.
+    /// Cancelled when the client shuts the server down for good.
     stop: CancellationToken,
 }
 
-/// How messages go.
+/// The transport.
 pub(crate) enum Wire {
-    /// In lines, to a program.
+    /// Lines, to a program.
     Pipe(Pipe),
-    /// In requests, to an address.
+    /// HTTP requests, to a URL.
     Web(Arc<Web>),
 }
 
@@ -40,23 +41,23 @@ impl Link {
         Self { wire, revision: OnceLock::new(), handler, over: CancellationToken::new(), stop }
     }
 
-    /// Whoever answers the server.
+    /// The handler of the server's requests.
     pub(crate) fn handler(&self) -> &ClientHandler {
         &self.handler
     }
 
-    /// What was agreed, once it was.
+    /// The agreed revision, once there is one.
     pub(crate) fn revision(&self) -> Option<&Era> {
         self.revision.get()
     }
 
-    /// From now on every request is made so.
+    /// Sets the revision that all further requests follow.
     pub(crate) fn agree(&self, revision: Era) {
-        // Only the handshake agrees on anything, and it does so once.
+        // Only the handshake sets it, and only once.
         let _ = self.revision.set(revision);
     }
 
-    /// Asks in the agreed way.
+    /// Sends a request under the agreed revision.
     pub(crate) async fn request(
         &self,
         method: &str,
@@ -65,7 +66,7 @@ impl Link {
         self.ask(self.revision(), OutgoingRequest { method, params: &params, schema: None }).await
     }
 
-    /// Asks in this way.
+    /// Sends a request under this revision.
     pub(crate) async fn ask(
         &self,
         revision: Option<&Era>,
@@ -94,7 +95,7 @@ impl Link {
         }
     }
 
-    /// Asks, and gives the server what it needs in between.
+    /// Sends a request, and answers the server's input requests until it has its result.
     pub(crate) async fn complete(&self, asked: OutgoingRequest<'_>) -> Result<Map<String, Value>, Fault> {
         let mut params = asked.params.clone();
         for _ in 0..ROUNDS {
@@ -112,7 +113,7 @@ impl Link {
         Err(Fault::Senseless(format!("it wanted to know more {ROUNDS} times")))
     }
 
-    /// Adds what the server wants to know to what it is asked.
+    /// Adds the answers to the server's input requests to the parameters.
     async fn provide(
         &self,
         result: &Map<String, Value>,
@@ -136,7 +137,7 @@ impl Link {
         Ok(())
     }
 
-    /// Says something.
+    /// Sends a notification.
     pub(crate) async fn notify(&self, method: &str) -> Result<(), Fault> {
         match &self.wire {
             Wire::Pipe(pipe) => pipe.notify(method, &Map::new()).await,
@@ -144,21 +145,22 @@ impl Link {
         }
     }
 
-    /// Hears what the server says by itself. Returns when it says no more; where that needs nobody's waiting, at once.
+    /// Receives the server's own messages until it sends no more. Returns at once if a background task or the reader of
+    /// the pipe receives them.
     pub(crate) async fn listen(&self, to_changes: bool) {
         match (self.revision(), &self.wire) {
             (Some(revision @ Era::Greeted(_)), Wire::Web(web)) => web.listen(revision),
             (Some(Era::Stateless { .. }), _) if to_changes => {
                 let wanted = json!({ "toolsListChanged": true });
                 let params = Map::from_iter([("notifications".to_owned(), wanted)]);
-                // One that does not tell of changes is asked again by nobody.
+                // A server that does not support the subscription is not asked again.
                 let _ = self.request("subscriptions/listen", params).await;
             }
             _ => {}
         }
     }
 
-    /// Waits until the server has ended by itself, and says how. One on the web never does.
+    /// Waits until the server has ended by itself. Returns how. Over HTTP that never happens.
     pub(crate) async fn ended(&self) -> Arc<str> {
         match &self.wire {
             Wire::Pipe(pipe) => pipe.ended().await,
@@ -166,7 +168,7 @@ impl Link {
         }
     }
 
-    /// What may say what is wrong with it.
+    /// Output of the server that may explain its failure.
     pub(crate) fn evidence(&self) -> String {
         match &self.wire {
             Wire::Pipe(pipe) => pipe.evidence(),
@@ -174,7 +176,7 @@ impl Link {
         }
     }
 
-    /// Ends it and whatever it started, and answers everybody who still waits.
+    /// Ends the server with everything that it started. Every pending request fails.
     pub(crate) async fn end(&self) {
         self.over.cancel();
         match &self.wire {
@@ -192,11 +194,11 @@ impl Link {
     }
 }
 
-/// What is asked.
+/// A request to send.
 #[derive(Clone, Copy)]
 pub(crate) struct OutgoingRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a Map<String, Value>,
-    /// The schema of the tool that is called, if it is one.
+    /// The schema of the tool that is called, if it is a call.
     pub(crate) schema: Option<&'a Map<String, Value>>,
 }

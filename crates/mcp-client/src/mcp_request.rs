@@ -1,4 +1,4 @@
-//! What a server can be asked for once it is known, each as one question with one answer: lists come whole.
+//! The requests for tools and resources, each with a single result: all pages of a list are fetched.
 
 use std::collections::HashSet;
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value, json};
 use crate::fault::Fault;
 use crate::link::{Link, OutgoingRequest};
 
-/// Pages of a list that are asked for.
+/// The most pages of a list that are fetched.
 const PAGES: usize = 200;
 
-/// The most things in a list.
+/// The most entries of a list.
 const ITEMS: usize = 10_000;
 
-/// What is asked for.
+/// A request.
 pub(crate) enum McpRequest<'a> {
-    /// The work of a tool.
+    /// Calls a tool.
     Call { tool: &'a str, arguments: &'a Map<String, Value>, schema: Option<&'a Map<String, Value>> },
-    /// What a resource holds.
+    /// Reads a resource.
     Read { uri: &'a str },
-    /// All there is of something.
+    /// Lists all entries of one kind.
     List(List),
 }
 
-/// What can be listed.
+/// The kinds of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     Tools,
@@ -40,7 +40,7 @@ impl List {
         }
     }
 
-    /// Where the things stand in an answer.
+    /// The field of the result that holds the entries.
     pub(crate) fn field(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -51,7 +51,7 @@ impl List {
 }
 
 impl McpRequest<'_> {
-    /// In words.
+    /// A description of the request.
     pub(crate) fn what(&self) -> String {
         match self {
             Self::Call { tool, .. } => format!("the call of `{tool}`"),
@@ -60,7 +60,7 @@ impl McpRequest<'_> {
         }
     }
 
-    /// Asks.
+    /// Sends the request.
     pub(crate) async fn run(&self, link: &Link) -> Result<Map<String, Value>, Fault> {
         match self {
             Self::Call { tool, arguments, schema } => {
@@ -83,7 +83,7 @@ impl McpRequest<'_> {
     }
 }
 
-/// Everything of a list, page by page, as far as its limits go.
+/// All entries of a list, page by page, within the limits.
 pub(crate) async fn all(link: &Link, list: List) -> Result<Vec<Value>, Fault> {
     let (mut items, mut seen, mut params) = (Vec::new(), HashSet::new(), Map::new());
     for _ in 0..PAGES {

@@ -1,55 +1,55 @@
-//! Messages of JSON-RPC: what may come from a server, read leniently, and what goes to it. Cannot fail on any bytes.
+//! JSON-RPC messages: lenient parsing of those from a server, which accepts any bytes, and building of those to it.
 
 use serde_json::{Map, Value, json};
 
-/// Nothing of that name is offered.
+/// The code of an unknown method.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
-/// The number of a refusal that says nothing about its kind.
+/// The code of a rejection that has no more specific one.
 pub(crate) const REFUSED: i64 = -1;
 
 /// A message from a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message {
-    /// The answer to one of our requests.
+    /// The response to one of our requests.
     Answer {
-        /// Which request.
+        /// The request's id.
         id: u64,
-        /// What it came to.
+        /// The result or the error.
         answer: Result<Value, RpcError>,
     },
-    /// An error that names no request of ours.
+    /// An error that names none of our requests.
     Complaint(RpcError),
-    /// It wants to know something.
+    /// A request of the server.
     Request {
-        /// To be given back as it is.
+        /// The id, which the response repeats unchanged.
         id: Value,
-        /// What.
+        /// The method.
         method: String,
-        /// The particulars.
+        /// The parameters.
         params: Map<String, Value>,
     },
-    /// It says something.
+    /// A notification of the server.
     Notification {
-        /// What.
+        /// The method.
         method: String,
-        /// The particulars.
+        /// The parameters.
         params: Map<String, Value>,
     },
 }
 
-/// A no.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RpcError {
-    /// Its kind.
+    /// The code.
     pub(crate) code: i64,
-    /// In words.
+    /// The message.
     pub(crate) message: String,
 }
 
-/// The longest words of a refusal that are kept.
+/// The most bytes of an error's message that are kept.
 const WORDS: usize = 8 * 1024;
 
-/// The messages in these bytes: one, or several in an array; or what is wrong.
+/// Parses one message, or an array of several. The error says why the bytes are invalid.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| format!("not JSON ({error})"))?;
     match value {
@@ -106,7 +106,7 @@ impl RpcError {
     }
 }
 
-/// Our ids are numbers; some servers give them back as strings.
+/// The number of an id. Our ids are numbers, but some servers return them as strings.
 fn number(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok()).or_else(|| {
         let id = id.as_f64()?;
@@ -119,12 +119,12 @@ fn number(id: &Value) -> Option<u64> {
     })
 }
 
-/// A request of ours.
+/// Builds a request.
 pub(crate) fn request(id: u64, method: &str, params: &Map<String, Value>) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// A notification of ours.
+/// Builds a notification.
 pub(crate) fn notification(method: &str, params: &Map<String, Value>) -> Vec<u8> {
     let message = if params.is_empty() {
         json!({ "jsonrpc": "2.0", "method": method })
@@ -134,13 +134,13 @@ pub(crate) fn notification(method: &str, params: &Map<String, Value>) -> Vec<u8>
     line(&message)
 }
 
-/// Says that nobody waits for an answer any more.
+/// Builds the notification that cancels a request.
 pub(crate) fn cancellation(id: u64) -> Vec<u8> {
     let params = json!({ "requestId": id, "reason": "nobody waits for the answer any more" });
     line(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
 }
 
-/// Our answer to a request of the server.
+/// Builds the response to a request of the server.
 pub(crate) fn answer(id: &Value, answer: Result<Value, RpcError>) -> Vec<u8> {
     line(&match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),

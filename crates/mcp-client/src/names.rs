@@ -1,21 +1,21 @@
-//! The names under which models know tools: short enough, of letters that every provider takes, and each only once.
+//! The names under which models know tools: short, made of characters that every provider accepts, and unique.
 //!
-//! A name depends on nothing but the tool's own as far as that is possible: what other servers offer must not rename it.
+//! As far as possible a name depends on its own tool alone, so that tools of other servers do not rename it.
 
 use std::collections::HashSet;
 
-/// The longest name that providers take.
+/// The longest name that all providers accept.
 const LONGEST: usize = 64;
 
-/// How many digits tell names apart that would be the same.
+/// How many digits distinguish names that would be equal.
 const DIGITS: usize = 8;
 
-/// The full names of tools, given as server and tool, in their order.
+/// The full names of tools, given as pairs of server and tool, in the same order.
 pub(crate) fn full_names(tools: &[(&str, &str)]) -> Vec<String> {
     let plain: Vec<Plain> = tools.iter().map(|(server, tool)| Plain::of(server, tool)).collect();
     let mut taken = HashSet::new();
     let mut names = vec![String::new(); tools.len()];
-    // Names that are right as they are come first, whatever else would like to be called so.
+    // Names that need no change are assigned first, so that no changed name can take them.
     for (name, plain) in names.iter_mut().zip(&plain).filter(|(_, plain)| plain.exact) {
         if taken.insert(plain.name.clone()) {
             name.clone_from(&plain.name);
@@ -31,12 +31,12 @@ pub(crate) fn full_names(tools: &[(&str, &str)]) -> Vec<String> {
     names
 }
 
-/// What a tool would be called if it were alone.
+/// The name that a tool gets if it does not collide with another one.
 struct Plain {
     name: String,
-    /// Whether nothing had to be changed.
+    /// Whether nothing was changed.
     exact: bool,
-    /// Whether something had to be left out.
+    /// Whether the name was shortened.
     cut: bool,
 }
 
@@ -51,7 +51,7 @@ impl Plain {
     }
 }
 
-/// The name with a number that comes from what the tool is really called.
+/// The name with a number that is derived from the tool's real name.
 fn numbered(wanted: &str, (server, tool): (&str, &str), taken: &HashSet<String>) -> String {
     let start = &wanted[..wanted.len().min(LONGEST - DIGITS - 1)];
     let mut number = fingerprint(&format!("{server}\0{tool}"));

@@ -1,12 +1,13 @@
-//! What was odd about a server and was overlooked: a few lines, the newest kept, for people who wonder.
+//! Notes on violations by a server that were tolerated: a bounded list of lines, of which the newest are kept, for
+//! diagnosis.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Notes that are kept of one server.
+/// The most notes that are kept for one server.
 const KEPT: usize = 16;
 
-/// The longest note.
+/// The longest note, in bytes.
 const LONGEST: usize = 300;
 
 /// The notes about one server.
@@ -14,7 +15,7 @@ const LONGEST: usize = 300;
 pub(crate) struct Notes(Mutex<VecDeque<String>>);
 
 impl Notes {
-    /// Adds one; of one like the last, only the first is kept.
+    /// Adds a note, unless it equals the last one.
     pub(crate) fn add(&self, note: &str) {
         let mut note = note.to_owned();
         note.truncate(note.floor_char_boundary(LONGEST));
@@ -28,13 +29,13 @@ impl Notes {
         notes.push_back(note);
     }
 
-    /// All that are kept.
+    /// All notes that are kept.
     pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
-/// The beginning of what a server printed, on one line.
+/// The beginning of a server's output, on one line.
 pub(crate) fn quote(bytes: &[u8]) -> String {
     const SHOWN: usize = 120;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);

@@ -1,70 +1,70 @@
-//! What a call came to: the parts of a server's answer, and the same within bounds for a model to read.
+//! The outcome of a call: the parts of a server's answer, and its rendering within limits for a model.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// What a tool answered. A tool that failed answered too.
+/// The result of a tool, including that of a tool that reports a failure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallOutcome {
     /// The parts, in order.
     pub content: Vec<Content>,
-    /// The answer as data, if the tool gives such.
+    /// The structured result, if the tool has one.
     pub structured: Option<Value>,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports a failure.
     pub is_error: bool,
-    /// How long it took.
+    /// The duration of the call.
     pub wall: Duration,
 }
 
-/// A part of an answer.
+/// A part of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image {
-        /// Its type.
+        /// Its MIME type.
         mime: String,
         /// Its bytes, as base64.
         data: String,
     },
-    /// Something that a model cannot be shown, in words.
+    /// Content that a model cannot be shown, described in words.
     Described(String),
 }
 
-/// What a model is shown.
+/// A part of the rendering for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultPart {
     /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image {
-        /// Its type.
+        /// Its MIME type.
         mime: String,
         /// Its bytes, as base64.
         data: String,
     },
 }
 
-/// How much a model is shown.
+/// Limits on the rendering for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
-    /// Bytes of text, all parts together.
+    /// The most bytes of text in all parts together.
     pub text: usize,
-    /// Bytes of pictures in base64, all of them together.
+    /// The most bytes of images, as base64, in all parts together.
     pub images: usize,
 }
 
 impl Default for RenderLimits {
-    /// Ten thousand tokens of four bytes, and pictures of ten megabytes.
+    /// Ten thousand tokens of four bytes, and images of ten megabytes.
     fn default() -> Self {
         Self { text: 40_000, images: 14 << 20 }
     }
 }
 
 impl CallOutcome {
-    /// Reads the result of `tools/call`.
+    /// Parses the result of `tools/call`.
     pub(crate) fn read(mut result: Map<String, Value>, wall: Duration) -> Result<Self, String> {
         let content = match result.remove("content") {
             None | Some(Value::Null) => Vec::new(),
@@ -78,7 +78,7 @@ impl CallOutcome {
 }
 
 impl Content {
-    /// Texts may be large, so they are taken out and not copied.
+    /// Moves texts out of the value, because they may be too large to copy.
     fn read(part: Value) -> Self {
         let Value::Object(mut part) = part else { return Self::unknown(&part) };
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -130,7 +130,8 @@ impl Content {
     }
 }
 
-/// What a model is shown of an outcome: how long it took, then the parts, within the limits. What is left out is said.
+/// Renders an outcome for a model: its duration, then its parts within the limits. Everything that is left out is
+/// noted.
 pub fn render(outcome: &CallOutcome, limits: RenderLimits) -> Vec<ResultPart> {
     let mut shown =
         vec![ResultPart::Text(format!("Wall time: {:.4} seconds\nOutput:", outcome.wall.as_secs_f64()))];
@@ -148,7 +149,8 @@ pub fn render(outcome: &CallOutcome, limits: RenderLimits) -> Vec<ResultPart> {
     shown
 }
 
-/// Whether one of the parts is the data itself in text, as the protocol advises: twice would cost twice.
+/// Whether one of the text parts repeats the structured result, as the protocol recommends. Showing both would cost
+/// twice.
 fn is_said(structured: &Value, content: &[Content]) -> bool {
     content.iter().any(|part| match part {
         Content::Text(text) => serde_json::from_str::<Value>(text).is_ok_and(|said| said == *structured),
@@ -165,7 +167,7 @@ fn image(mime: &str, data: &str, left: &mut usize) -> ResultPart {
     ResultPart::Image { mime: mime.to_owned(), data: data.to_owned() }
 }
 
-/// As much of a text as fits: its beginning and its end, with the number of bytes between.
+/// As much of a text as fits: its beginning and its end, with the number of omitted bytes between.
 fn fit(text: &str, left: &mut usize) -> String {
     if text.len() <= *left {
         *left -= text.len();
@@ -187,12 +189,12 @@ fn link(part: &Value) -> String {
     format!("[link to resource {uri}{colon}{}]", details.join(", "))
 }
 
-/// How many bytes so much base64 stands for, about.
+/// The approximate number of bytes that this many characters of base64 encode.
 fn decoded(base64: &str) -> usize {
     base64.len() / 4 * 3
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -226,7 +228,7 @@ mod tests {
             .collect()
     }
 
-    /// What a model is shown after the first part.
+    /// Compares the rendering after its first part.
     #[expect(clippy::needless_pass_by_value, reason = "written where it is used")]
     fn check(result: Value, expected: &[&str]) {
         let shown = render(&read(result.clone()), RenderLimits::default());
@@ -307,7 +309,7 @@ mod tests {
             let outcome = CallOutcome { content, structured: None, is_error: false, wall: Duration::ZERO };
             let shown = render(&outcome, RenderLimits { text: limit, images: 0 });
             let length: usize = texts(&shown)[1..].iter().map(|text| text.len()).sum();
-            // Each part may say what was cut of it.
+            // Each part may have a marker that says how much was cut.
             prop_assert!(length <= limit + count * 40);
         }
     }

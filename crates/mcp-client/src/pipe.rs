@@ -1,7 +1,8 @@
-//! A server that is a program: started through the engine, spoken to in lines, and ended with everything it started.
+//! The stdio transport: a server that the engine starts as a session, reached by lines on its pipes, and ended with its
+//! tree.
 //!
-//! Its output is read from the journal by offset, at the reader's pace, so that no line is lost and no flood is kept. What it
-//! prints that is no message is noted and skipped; the end of its standard error is kept for the day it fails.
+//! The reader follows the journal by offset and paces the server, so that no line is lost and no flood is stored.
+//! Output that is not a message is noted and skipped. The end of standard error is kept to explain a failure.
 
 mod stderr;
 mod writer;
@@ -25,40 +26,40 @@ use crate::lines::{Line, Lines};
 use crate::message::{self, Message, REFUSED, RpcError};
 use crate::notes::quote;
 
-/// How far a server may print ahead of what we have read; beyond it, it waits.
+/// How far a server may print ahead of the reader. Beyond it the server blocks.
 const WINDOW: u64 = 4 * 1024 * 1024;
 
-/// How much is read before the server is let go on.
+/// How many bytes are read before they are confirmed, which lets the server go on.
 const CONFIRM_EVERY: u64 = WINDOW / 4;
 
-/// Messages that may wait for a server that does not read.
+/// The most messages that may wait for a server that does not read.
 const OUTBOX: usize = 64;
 
-/// Questions of a server that may be open at the same time.
+/// The most requests of a server that may be open at the same time.
 const QUESTIONS: usize = 16;
 
-/// How long a server may take to end by itself once its input has.
+/// How long a server may take to exit by itself after its input has ended.
 const PARTING: Duration = Duration::from_millis(500);
 
-/// A program that is spoken to.
+/// A connection to a program.
 pub(crate) struct Pipe {
     session: Session,
     outbox: mpsc::Sender<Vec<u8>>,
     desk: Arc<PipeShared>,
-    /// The reader and the writer.
+    /// The tasks of the reader and the writer.
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// What the reader and those who wait have in common.
+/// The state that the reader and the callers share.
 struct PipeShared {
     waiting: Mutex<Waiting>,
-    /// How it ended, once it has.
+    /// How the server ended, once it has.
     ended: watch::Sender<Option<Arc<str>>>,
     stderr: Mutex<Tail>,
     handler: Arc<ClientHandler>,
 }
 
-/// Who waits for which answer.
+/// The calls that wait for a response, by id.
 #[derive(Default)]
 struct Waiting {
     next_id: u64,
@@ -67,7 +68,7 @@ struct Waiting {
 }
 
 impl Pipe {
-    /// Starts the program. Its environment and directory are the caller's; how it is spoken to is ours.
+    /// Starts the program. The caller chooses its environment and directory; this transport sets its pipes.
     pub(crate) fn open(
         engine: &Engine,
         mut spec: CommandSpec,
@@ -94,45 +95,45 @@ impl Pipe {
         Ok(Self { session, outbox, desk, tasks: Mutex::new(tasks) })
     }
 
-    /// Asks, and waits for the answer. Dropped, it tells the server that nobody waits.
+    /// Sends a request and waits for the response. Dropping the future cancels the request at the server.
     pub(crate) async fn request(&self, method: &str, params: &Map<String, Value>) -> Result<Value, Fault> {
         let (id, answer) = self.desk.expect().ok_or_else(|| Fault::Gone(self.desk.how_it_ended()))?;
         let mut call = OpenCall { pipe: self, id, cancellable: false };
         let said = self.outbox.send(message::request(id, method, params)).await;
         said.map_err(|_| Fault::Gone(self.desk.how_it_ended()))?;
-        // The protocol forbids taking back the handshake.
+        // The protocol forbids cancelling the handshake.
         call.cancellable = method != "initialize";
         let answer = answer.await.map_err(|_| Fault::Ended(self.desk.how_it_ended()))?;
         call.cancellable = false;
         answer.map_err(Fault::Refused)
     }
 
-    /// Says something.
+    /// Sends a notification.
     pub(crate) async fn notify(&self, method: &str, params: &Map<String, Value>) -> Result<(), Fault> {
         let said = self.outbox.send(message::notification(method, params)).await;
         said.map_err(|_| Fault::Gone(self.desk.how_it_ended()))
     }
 
-    /// Waits until it has ended, and says how.
+    /// Waits until the server has ended. Returns how.
     pub(crate) async fn ended(&self) -> Arc<str> {
         let mut ended = self.desk.ended.subscribe();
         let settled = ended.wait_for(Option::is_some).await;
         settled.ok().and_then(|how| how.clone()).unwrap_or_else(|| Arc::from("it is no longer watched"))
     }
 
-    /// What it printed that may say what is wrong with it.
+    /// Output of the server that may explain its failure.
     pub(crate) fn evidence(&self) -> String {
         self.desk.evidence()
     }
 
-    /// Ends it: its input first, which is how servers are told, then everything that is left of it.
+    /// Ends the server: closes its input, which asks it to exit, then ends everything that is left of it.
     pub(crate) async fn end(&self) {
         let parting = async {
-            // One that takes no more input is ended by other means.
+            // Fails if the server takes no more input. Then the steps below end it.
             let _ = self.session.end_input().await;
             self.session.exited().await
         };
-        // timer: a server that does not end with its input is ended all the same.
+        // timer: a server that does not exit after the end of its input is ended anyway.
         let _ = tokio::time::timeout(PARTING, parting).await;
         self.session.stop().await;
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
@@ -141,7 +142,7 @@ impl Pipe {
     }
 }
 
-/// An answer that is waited for. Going away unanswered, it takes the question back.
+/// A request that waits for its response. Dropped before that, it cancels the request at the server.
 struct OpenCall<'a> {
     pipe: &'a Pipe,
     id: u64,
@@ -151,7 +152,7 @@ struct OpenCall<'a> {
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         let was_open = lock(&self.pipe.desk.waiting).callers.remove(&self.id).is_some();
-        // A server that has left its messages unread for so long will not read this one either.
+        // The outbox is full: a server that has left its messages unread for so long would not read this one either.
         if was_open && self.cancellable && self.pipe.outbox.try_send(message::cancellation(self.id)).is_err()
         {
             self.pipe.desk.handler.notes.add("it did not read that a call was cancelled");
@@ -160,7 +161,7 @@ impl Drop for OpenCall<'_> {
 }
 
 impl PipeShared {
-    /// A place for an answer; none once it has ended.
+    /// Registers a call. `None` once the server has ended.
     fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, RpcError>>)> {
         let mut waiting = lock(&self.waiting);
         if waiting.closed {
@@ -172,16 +173,16 @@ impl PipeShared {
         Some((id, receiver))
     }
 
-    /// Gives an answer to who waits for it.
+    /// Passes a response to its caller.
     fn settle(&self, id: u64, answer: Result<Value, RpcError>) {
         match lock(&self.waiting).callers.remove(&id) {
-            // Whoever waited may just be leaving.
+            // The caller may just have been dropped.
             Some(caller) => drop(caller.send(answer)),
             None => self.handler.notes.add("it answered something that nobody waits for (any more)"),
         }
     }
 
-    /// Nobody will be answered any more.
+    /// Fails all pending calls. Registers no more.
     fn close(&self, how: &str) {
         self.ended.send_if_modified(|ended| {
             let is_first = ended.is_none();
@@ -206,13 +207,13 @@ impl PipeShared {
     }
 }
 
-/// Takes what the server prints, for as long as it runs.
+/// Reads the server's output for as long as it runs.
 struct Reader {
     session: Session,
     desk: Arc<PipeShared>,
     outbox: mpsc::Sender<Vec<u8>>,
     questions: JoinSet<()>,
-    /// Questions that are being answered, by the id that the server gave them.
+    /// Requests of the server that are being answered, by the id that the server gave them.
     open: HashMap<String, AbortHandle>,
 }
 
@@ -239,9 +240,10 @@ impl Reader {
                     }
                 }
                 Delivery::Exited(receipt) => {
-                    // Its last line may be without an end.
+                    // The last line may lack its end.
                     lines.push(b"\n", |line| self.take_line(line));
-                    // What it left running is ended by whoever owns the pipe, and must not be held up by us.
+                    // The owner of the pipe ends the processes that the server left running. They must not block on
+                    // output that the reader no longer confirms.
                     self.session.confirm(Offset::new(u64::MAX)).await;
                     return Some(receipt);
                 }
@@ -293,13 +295,13 @@ impl Reader {
         }
     }
 
-    /// Answers a question beside everything else: it may take as long as a person does.
+    /// Answers a request in a task of its own, because it may take as long as the user does.
     fn answer(&mut self, id: Value, method: String, params: Map<String, Value>) {
         while self.questions.try_join_next().is_some() {}
         self.open.retain(|_, question| !question.is_finished());
         if self.questions.len() >= QUESTIONS {
             let refusal = RpcError { code: REFUSED, message: "too many questions at a time".to_owned() };
-            // One that asks so much and reads nothing goes without even that.
+            // A server with this many open requests that does not read its input does not even get the rejection.
             let _ = self.outbox.try_send(message::answer(&id, Err(refusal)));
             return;
         }
@@ -307,7 +309,7 @@ impl Reader {
         let key = id.to_string();
         let question = self.questions.spawn(async move {
             let answer = handler.answer(&method, &params).await;
-            // The server may be gone by now.
+            // The server may have ended meanwhile.
             let _ = outbox.send(message::answer(&id, answer)).await;
         });
         self.open.insert(key, question);
@@ -320,7 +322,7 @@ impl Reader {
     }
 }
 
-/// How a program ended, in words.
+/// Describes how a program ended.
 fn describe(receipt: &Receipt) -> String {
     match receipt.exit {
         Exit::Code(code) => format!("it exited with code {code}"),

@@ -1,30 +1,30 @@
-//! Which revision of the protocol is spoken, and which of its two ways: with a handshake that is remembered, or with
-//! everything said in every request.
+//! The revision of the protocol, and the two modes that follow from it: sessions that begin with a handshake, and
+//! stateless requests that each carry everything.
 
 use serde_json::{Map, Value, json};
 
-/// The newest revision with a handshake: what we ask for.
+/// The newest revision with a handshake, which we request.
 pub(crate) const GREETED: &str = "2025-11-25";
 
-/// The first revision without one.
+/// The first revision without a handshake.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// What was agreed.
+/// The agreed revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// A handshake was exchanged, and holds.
+    /// A handshake was exchanged, and holds for the connection.
     Greeted(String),
-    /// Every request says it all.
+    /// Each request carries its whole context.
     Stateless {
         /// The revision.
         version: String,
-        /// What we can do, as every request says.
+        /// The capabilities that each request declares.
         capabilities: Value,
     },
 }
 
 impl Era {
-    /// The name of this revision. Revisions are dates, and so compare as text.
+    /// The mode for the revision of this name. Revisions are dates, and so compare as text.
     pub(crate) fn of(version: &str, capabilities: Value) -> Self {
         let is_date = version.len() == STATELESS.len() && version.starts_with("20");
         if is_date && version >= STATELESS {
@@ -34,19 +34,19 @@ impl Era {
         }
     }
 
-    /// The revision.
+    /// The revision's name.
     pub(crate) fn version(&self) -> &str {
         match self {
             Self::Greeted(version) | Self::Stateless { version, .. } => version,
         }
     }
 
-    /// Whether every request says it all.
+    /// Whether each request carries its whole context.
     pub(crate) fn is_stateless(&self) -> bool {
         matches!(self, Self::Stateless { .. })
     }
 
-    /// Adds to a request what it must say.
+    /// Adds the fields that the revision demands to the parameters of a request.
     pub(crate) fn dress(&self, params: &mut Map<String, Value>) {
         let Self::Stateless { version, capabilities } = self else { return };
         let meta = json!({
@@ -58,7 +58,7 @@ impl Era {
     }
 }
 
-/// Who we are.
+/// The name and version of this client.
 pub(crate) fn client() -> Value {
     json!({ "name": "windlass", "title": "Windlass", "version": env!("CARGO_PKG_VERSION") })
 }

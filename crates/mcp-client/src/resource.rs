@@ -1,47 +1,47 @@
-//! Resources of a server: what can be read there, and what was read.
+//! Resources of a server: their descriptions and their contents.
 
 use serde_json::{Map, Value};
 
 use crate::outcome::kind;
 
-/// Something that can be read.
+/// A resource that can be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// The server that has it.
+    /// The server that offers it.
     pub server: String,
-    /// Its address.
+    /// Its URI.
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// Everything the server said about it, for answers in JSON.
+    /// The server's whole description, for replies in JSON.
     pub raw: Value,
 }
 
-/// A family of resources, by a pattern of addresses.
+/// A resource template: a family of resources whose URIs match a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    /// The server that has it.
+    /// The server that offers it.
     pub server: String,
-    /// The pattern.
+    /// The pattern of the URIs.
     pub uri_template: String,
     /// Its name.
     pub name: String,
-    /// Everything the server said about it, for answers in JSON.
+    /// The server's whole description, for replies in JSON.
     pub raw: Value,
 }
 
-/// A resource that was read, or a part of it.
+/// The contents of a resource, or of a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContent {
-    /// Its address.
+    /// Its URI.
     pub uri: String,
-    /// Its type, if the server said so.
+    /// Its MIME type, if the server gave one.
     pub mime: Option<String>,
-    /// What it holds.
+    /// The contents themselves.
     pub text: ResourceText,
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResourceText {
     /// Text.
@@ -51,7 +51,7 @@ pub enum ResourceText {
 }
 
 impl Resource {
-    /// One without an address cannot be read, and is none.
+    /// `None` without a URI: such a resource cannot be read.
     pub(crate) fn read(server: String, raw: Value) -> Option<Self> {
         let (uri, name) = (text(&raw, "uri")?, text(&raw, "name").unwrap_or_default());
         Some(Self { server, uri, name, raw })
@@ -59,7 +59,7 @@ impl Resource {
 }
 
 impl Template {
-    /// One without a pattern is none.
+    /// `None` without a pattern.
     pub(crate) fn read(server: String, raw: Value) -> Option<Self> {
         let (uri_template, name) = (text(&raw, "uriTemplate")?, text(&raw, "name").unwrap_or_default());
         Some(Self { server, uri_template, name, raw })
@@ -67,7 +67,7 @@ impl Template {
 }
 
 impl ResourceContent {
-    /// Reads the result of `resources/read`.
+    /// Parses the result of `resources/read`.
     pub(crate) fn read_all(mut result: Map<String, Value>) -> Result<Vec<Self>, String> {
         match result.remove("contents") {
             Some(Value::Array(contents)) => contents.iter().map(Self::read).collect(),

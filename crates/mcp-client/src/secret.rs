@@ -1,20 +1,20 @@
-//! Words that must not be seen: shown to the server they belong to and to nobody else.
+//! Secret values, which only the server to which they belong may see.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A value that no message and no debugging output shows, and that is wiped from memory when it is dropped.
+/// A value that no message and no debug output shows, and that is wiped from memory when it is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Keeps it.
+    /// Wraps the value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(Zeroizing::new(value.into()))
     }
 
-    /// The value, for the one place that sends it.
+    /// The value. Only the code that sends it may call this.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

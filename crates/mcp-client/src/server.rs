@@ -1,4 +1,4 @@
-//! One server as its callers see it: how it stands, and a way to ask it that brings it up again, once, when it is down.
+//! One server as its callers see it: its state, and requests that restart it, at most once each, when it is down.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,33 +15,33 @@ use crate::spec::ServerSpec;
 use crate::state::{Greeting, ServerState, Standing};
 use crate::tool::Listed;
 
-/// A handle on a server.
+/// A handle to a server.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) spec: Arc<ServerSpec>,
     pub(crate) notes: Arc<Notes>,
     pub(crate) level: watch::Receiver<Level>,
-    /// Asks its server supervisor to bring up another one in place of this generation.
+    /// Asks the server's supervisor to replace this generation.
     pub(crate) revive: mpsc::Sender<Generation>,
 }
 
-/// How often a server was started or reached.
+/// How many times a server was started or connected to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Generation(pub(crate) u64);
 
-/// How a server stands.
+/// The state that a server's supervisor publishes.
 #[derive(Clone)]
 pub(crate) struct Level {
     pub(crate) generation: Generation,
     pub(crate) stage: ServerPhase,
-    /// What it offers, or offered last.
+    /// The tools that it offers, or offered last.
     pub(crate) tools: Arc<Vec<Listed>>,
 }
 
-/// Where a server is in its life.
+/// The phase of a server's life.
 #[derive(Clone)]
 pub(crate) enum ServerPhase {
-    /// Not used.
+    /// Disabled.
     Off,
     Starting,
     Up {
@@ -51,18 +51,18 @@ pub(crate) enum ServerPhase {
     Down {
         reason: Arc<str>,
     },
-    /// Never to be up again.
+    /// Shut down for good.
     ShutDown,
 }
 
-/// A server that can be asked.
+/// A server that accepts requests.
 struct Up {
     generation: Generation,
     link: Arc<Link>,
 }
 
 impl Server {
-    /// How it stands, for people.
+    /// The state, for people.
     pub(crate) fn state(&self) -> ServerState {
         let level = self.level.borrow().clone();
         let standing = match level.stage {
@@ -82,19 +82,20 @@ impl Server {
         }
     }
 
-    /// Waits until it is up or down.
+    /// Waits until the server is up or down.
     pub(crate) async fn settled(&self) {
         let mut level = self.level.clone();
-        // One whose server supervisor is gone is as settled as it will be.
+        // An error means that the supervisor is gone, so the state changes no more.
         let _ = level.wait_for(|level| !matches!(level.stage, ServerPhase::Starting)).await;
     }
 
-    /// Whether it is used.
+    /// Whether the server is enabled.
     pub(crate) fn is_on(&self) -> bool {
         !matches!(self.level.borrow().stage, ServerPhase::Off)
     }
 
-    /// Asks it. If it is down, or was before it looked at the question, it is brought up again, at most once.
+    /// Sends a request. If the server is down, or went down before it looked at the request, it is restarted, at most
+    /// once.
     pub(crate) async fn ask(
         &self,
         request: &McpRequest<'_>,
@@ -118,7 +119,7 @@ impl Server {
         }
     }
 
-    /// The server, if it is up, waiting for one that is starting; none if it is down and was before.
+    /// The server, if it is up; waits for one that is starting. `None` if it is down.
     async fn standing_up(&self) -> Result<Option<Up>, CallError> {
         let Level { generation, stage, .. } = self.level.borrow().clone();
         match stage {
@@ -134,9 +135,9 @@ impl Server {
         self.replace(generation).await
     }
 
-    /// One in place of this generation.
+    /// Replaces this generation.
     async fn replace(&self, generation: Generation) -> Result<Up, CallError> {
-        // A server supervisor that hears no more has shut down, as the level says.
+        // Fails if the supervisor has shut down, which the level then says.
         let _ = self.revive.send(generation).await;
         self.at_least(Generation(generation.0 + 1)).await
     }

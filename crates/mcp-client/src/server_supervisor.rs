@@ -1,5 +1,5 @@
-//! The task that owns one server: brings it up, keeps the list of its tools, sees it end, and brings it up again when a call
-//! wants it. It ends whatever it brought up, in every case.
+//! The task that owns one server: starts it, keeps the list of its tools, notices its end, and restarts it when a call
+//! needs it. The task always ends the server that it started.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +21,28 @@ use crate::spec::{ServerSpec, Transport};
 use crate::tool::{self, Listed};
 use crate::web::{Address, Web};
 
-/// Looks after one server.
+/// Supervises one server.
 pub(crate) struct ServerSupervisor {
     pub(crate) spec: Arc<ServerSpec>,
     pub(crate) surroundings: Arc<ServersContext>,
     pub(crate) handler: Arc<ClientHandler>,
     pub(crate) level: watch::Sender<Level>,
     pub(crate) revive: mpsc::Receiver<Generation>,
-    /// Told of every change of any server.
+    /// Incremented on every change of any server.
     pub(crate) changes: Arc<watch::Sender<u64>>,
     pub(crate) stop: CancellationToken,
 }
 
-/// What comes after a server.
+/// The next step after a server's end.
 enum Next {
-    /// Another one, at once.
+    /// Restart at once.
     Again,
-    /// Another one, once somebody wants it.
+    /// Restart when a call needs the server.
     WhenWanted,
 }
 
 impl ServerSupervisor {
-    /// Looks after it until it is told to stop.
+    /// Supervises the server until it is stopped.
     pub(crate) async fn run(mut self) {
         while !self.stop.is_cancelled() {
             let next = self.attempt().await;
@@ -53,7 +53,7 @@ impl ServerSupervisor {
         self.publish(|level| level.stage = ServerPhase::ShutDown);
     }
 
-    /// One life of the server, from its start to its end.
+    /// One generation of the server, from its start to its end.
     async fn attempt(&mut self) -> Next {
         self.publish(|level| {
             level.generation = Generation(level.generation.0 + 1);
@@ -93,13 +93,13 @@ impl ServerSupervisor {
         }
     }
 
-    /// Gets to know it and its tools, within its start-up time.
+    /// Greets the server and lists its tools, within its startup timeout.
     async fn bring_up(&self, link: &Link) -> Result<(Greeted, Vec<Listed>), String> {
         let limit = self.spec.startup_timeout.min(LONGEST);
         let deadline = Instant::now() + limit;
         let explain = |what: &'static str| {
             move |fault: Fault| {
-                // A program that ended has said what it printed already.
+                // The reason for a program's end contains its output already.
                 let evidence = if matches!(fault, Fault::Ended(_) | Fault::Gone(_)) {
                     String::new()
                 } else {
@@ -109,7 +109,7 @@ impl ServerSupervisor {
             }
         };
         let late = Fault::TimedOut(limit);
-        // timer: one that hangs at its start must not keep everybody waiting.
+        // timer: a server that hangs at its start must not block its callers.
         let greeted = timeout_at(deadline, handshake::greet(link)).await.unwrap_or(Err(late.clone()));
         let greeted = greeted.map_err(explain("`initialize`"))?;
         let tools = timeout_at(deadline, self.list(link, &greeted)).await.unwrap_or(Err(late));
@@ -119,13 +119,13 @@ impl ServerSupervisor {
     async fn list(&self, link: &Link, greeted: &Greeted) -> Result<Vec<Listed>, Fault> {
         match mcp_request::all(link, List::Tools).await {
             Ok(items) => Ok(tool::offered(items, &self.spec.tools, &self.handler.notes)),
-            // Some have tools and forget to say so; those that have none may say no.
+            // Some servers have tools but do not declare them. Servers without tools may answer with an error.
             Err(Fault::Refused(_)) if !greeted.has_tools => Ok(Vec::new()),
             Err(fault) => Err(fault),
         }
     }
 
-    /// Keeps an eye on it until it ends, is to be replaced, or is to stop.
+    /// Watches the server until it ends, must be replaced, or is stopped.
     async fn tend(&mut self, link: &Arc<Link>, greeted: &Greeted) -> Next {
         let generation = self.level.borrow().generation;
         let mut listening = std::pin::pin!(link.listen(greeted.tells_changes));
@@ -135,6 +135,7 @@ impl ServerSupervisor {
                 () = stop.cancelled() => return Next::WhenWanted,
                 how = link.ended() => return self.fell(&how),
                 wanted = self.revive.recv() => match wanted {
+                    // Late: this generation has replaced that one already.
                     Some(replaced) if replaced < generation => {}
                     Some(_) => return Next::Again,
                     None => return Next::WhenWanted,
@@ -147,7 +148,7 @@ impl ServerSupervisor {
 
     async fn list_again(&self, link: &Link, greeted: &Greeted) {
         let limit = self.spec.startup_timeout.min(LONGEST);
-        // timer: a list that does not come leaves the old one.
+        // timer: if no list arrives in time, the old one stays.
         let listed = tokio::time::timeout(limit, self.list(link, greeted));
         match self.unless_stopped(listed).await {
             Some(Ok(Ok(tools))) => self.publish(|level| level.tools = Arc::new(tools)),
@@ -159,7 +160,7 @@ impl ServerSupervisor {
         }
     }
 
-    /// Waits for a call that wants it; false if there will be none.
+    /// Waits for a call that needs the server. Returns false if there can be none any more.
     async fn is_wanted_again(&mut self) -> bool {
         let generation = self.level.borrow().generation;
         let stop = self.stop.clone();
@@ -167,7 +168,7 @@ impl ServerSupervisor {
             tokio::select! {
                 () = stop.cancelled() => return false,
                 wanted = self.revive.recv() => match wanted {
-                    // Somebody who saw an older one end will find this one in its place.
+                    // A request to replace an older generation, which this one has replaced already.
                     Some(replaced) if replaced < generation => {}
                     Some(_) => return true,
                     None => return false,
@@ -200,8 +201,8 @@ impl ServerSupervisor {
     }
 }
 
-/// Calls that may wait for a server to be brought up again; further ones wait to ask.
+/// The most requests for a restart that may be queued. Further callers wait to send theirs.
 pub(crate) const REVIVALS: usize = 16;
 
-/// No start and no call takes longer, whatever is configured: clocks have an end.
+/// The upper bound of all configured timeouts, because a deadline too far in the future overflows the clock.
 pub(crate) const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);

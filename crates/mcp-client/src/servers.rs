@@ -1,4 +1,5 @@
-//! All servers together: started at once, listed under names that a model can use, called by name, and ended as one.
+//! All servers together: started at once, listed under names that a model can use, called by name, and shut down as
+//! one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -28,26 +29,26 @@ use crate::spec::ServerSpec;
 use crate::state::{ServerState, Standing};
 use crate::tool::{ForeignTool, Listed};
 
-/// What servers are started in.
+/// The context in which servers run.
 #[derive(Clone)]
 pub struct ServersContext {
-    /// Runs those that are programs.
+    /// Runs the servers that are programs.
     pub engine: Engine,
-    /// Whether what such programs print is kept with the records of other commands, or only as long as they run.
+    /// Whether the output of such programs is stored with the records of other commands, or only as long as they run.
     pub keeping: Keeping,
-    /// Carries requests to those on the web; without it none can be reached.
+    /// The HTTP client. Without it no server can be reached over HTTP.
     pub http: Option<Arc<dyn Http>>,
-    /// Where programs run that say nothing else. Absolute.
+    /// The directory of programs that configure no other. Absolute.
     pub directory: PathBuf,
-    /// Our own environment, of which programs get the harmless part and what they name.
+    /// Our own environment. Programs get its harmless part and the variables that they name.
     pub environment: Vec<(OsString, OsString)>,
-    /// The folders that the work is about: told to servers that ask.
+    /// The folders of the workspace, for servers that ask for roots.
     pub roots: Vec<PathBuf>,
-    /// Asks the person what servers want to know; without it every question is declined.
+    /// Asks the user the servers' questions. Without it every question is declined.
     pub elicitor: Option<Arc<dyn Elicitor>>,
 }
 
-/// All servers. A handle: clones share them, and when the last one goes, so do they.
+/// All servers. A handle: clones share them, and dropping the last one ends them.
 #[derive(Clone)]
 pub struct Servers {
     inner: Arc<Inner>,
@@ -60,12 +61,12 @@ struct Inner {
     stop: CancellationToken,
 }
 
-/// Which tool is meant.
+/// Names a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which<'a> {
-    /// The one that models know by this name.
+    /// By its full name, which models use.
     Full(&'a str),
-    /// The one that the server of this name calls so.
+    /// By its server and its own name.
     Of {
         /// The server.
         server: &'a str,
@@ -75,8 +76,8 @@ pub enum Which<'a> {
 }
 
 impl Servers {
-    /// Starts all that are enabled, in the background. Must be called inside a tokio runtime. Of several with the same name,
-    /// the last one counts.
+    /// Starts all enabled servers, in the background. Must be called inside a tokio runtime. Of several with the same
+    /// name, the last one counts.
     pub fn start(surroundings: ServersContext, specs: Vec<ServerSpec>) -> Self {
         let surroundings = Arc::new(surroundings);
         let (changes, stop) = (Arc::new(watch::Sender::new(0)), CancellationToken::new());
@@ -91,7 +92,7 @@ impl Servers {
         Self { inner: Arc::new(Inner { servers, supervisors: Mutex::new(supervisors), changes, stop }) }
     }
 
-    /// Waits until each is up or down, and says how each stands. None takes longer than its start-up time.
+    /// Waits until each server is up or down, at most for its startup timeout. Returns their states.
     pub async fn ready(&self) -> Vec<ServerState> {
         for server in &self.inner.servers {
             server.settled().await;
@@ -99,23 +100,23 @@ impl Servers {
         self.states()
     }
 
-    /// How each stands now.
+    /// The present states.
     pub fn states(&self) -> Vec<ServerState> {
         self.inner.servers.iter().map(Server::state).collect()
     }
 
-    /// The tools that are offered now: by server as configured, then by name. Those of a server that is down stay offered: a
-    /// call brings it up again.
+    /// The tools that are offered now, ordered by server as configured, then by name. Tools of a server that is down
+    /// stay offered: a call restarts it.
     pub fn tools(&self) -> Vec<ForeignTool> {
         self.inner.offers().into_iter().map(Offer::into_tool).collect()
     }
 
-    /// A number that changes whenever tools or states may have.
+    /// A counter that changes whenever tools or states may have changed.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
     }
 
-    /// Calls a tool. Dropping the call tells the server that nobody waits.
+    /// Calls a tool. Dropping the future cancels the call at the server.
     pub async fn call(
         &self,
         which: Which<'_>,
@@ -135,7 +136,7 @@ impl Servers {
         Ok(listed.into_iter().filter_map(|(server, raw)| Resource::read(server, raw)).collect())
     }
 
-    /// The families of resources of one server, or of all that are up.
+    /// The resource templates of one server, or of all that are up.
     pub async fn list_templates(&self, server: Option<&str>) -> Result<Vec<Template>, CallError> {
         let listed = self.inner.list(List::Templates, server).await?;
         Ok(listed.into_iter().filter_map(|(server, raw)| Template::read(server, raw)).collect())
@@ -149,7 +150,7 @@ impl Servers {
         ResourceContent::read_all(answer).map_err(|problem| senseless(server, &request, problem))
     }
 
-    /// Ends all of them and everything they started, and waits for that.
+    /// Ends all servers with everything that they started, and waits for it.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         let mut supervisors = self.inner.supervisors.lock().await;
@@ -157,7 +158,7 @@ impl Servers {
     }
 }
 
-/// A tool that is offered, and whose it is.
+/// An offered tool and its server.
 struct Offer {
     server: Server,
     tool: Listed,
@@ -216,7 +217,8 @@ impl Inner {
         found.ok_or_else(|| CallError::NoSuchServer { name: name.to_owned(), known: known().collect() })
     }
 
-    /// What one server lists, or all that are up and have such things; of those, one that fails is left out and noted.
+    /// The list of one server, or of all that are up and have such a list. In the second case a server that fails is
+    /// left out and noted.
     async fn list(&self, list: List, only: Option<&str>) -> Result<Vec<(String, Value)>, CallError> {
         if let Some(name) = only {
             return list_of(self.server(name)?.clone(), list).await;
@@ -239,7 +241,7 @@ impl Inner {
 }
 
 impl Drop for Inner {
-    /// The last handle is gone: each server supervisor ends its server and then itself.
+    /// The last handle is gone: each supervisor ends its server and then itself.
     fn drop(&mut self) {
         self.stop.cancel();
         self.supervisors.get_mut().detach_all();
@@ -257,7 +259,7 @@ fn senseless(server: &Server, request: &McpRequest<'_>, problem: String) -> Call
     CallError::Senseless { server: server.spec.name.clone(), what: request.what(), problem }
 }
 
-/// A handle and the server supervisor behind it.
+/// Makes a handle and its supervisor.
 fn prepare(
     spec: ServerSpec,
     surroundings: &Arc<ServersContext>,
@@ -288,7 +290,7 @@ fn prepare(
     (Server { spec, notes, level: seen, revive }, supervisor)
 }
 
-/// Each name once: what is configured later counts, in the place of what was configured first.
+/// Keeps each name once: the last configuration counts, at the position of the first.
 fn distinct(specs: Vec<ServerSpec>) -> Vec<ServerSpec> {
     let mut distinct: Vec<ServerSpec> = Vec::new();
     for spec in specs {

@@ -1,4 +1,4 @@
-//! What is to be reached and how, as plain data: the configuration of one server, with every value already looked up.
+//! The configuration of a server as plain data: the transport, limits and tools, with every variable already looked up.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,34 +7,34 @@ use std::time::Duration;
 
 use crate::secret::Secret;
 
-/// One server that people configured.
+/// A configured server.
 #[derive(Clone, Debug)]
 pub struct ServerSpec {
-    /// Its name; the middle of its tools' names.
+    /// Its name, which is the middle of its tools' full names.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub transport: Transport,
-    /// Whether it is used at all.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether nothing should be done without it.
+    /// Whether its absence is an error.
     pub required: bool,
     /// How long it may take until its tools are known.
     pub startup_timeout: Duration,
-    /// How long one call may take, not counting the time in which a person is asked.
+    /// How long a call may take, not counting the time in which the user is asked.
     pub tool_timeout: Duration,
-    /// Which of its tools are offered.
+    /// The tools that are offered.
     pub tools: ToolFilter,
-    /// Whether its tools may be called at the same time. For the caller to heed; calls are sent as they come.
+    /// Whether its tools may be called in parallel. The caller must observe it; this crate sends calls as they come.
     pub parallel: bool,
 }
 
 impl ServerSpec {
-    /// How long a server may take to start where nothing else is said.
+    /// The default of `startup_timeout`.
     pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
-    /// How long a call may take where nothing else is said.
+    /// The default of `tool_timeout`.
     pub const TOOL_TIMEOUT: Duration = Duration::from_secs(300);
 
-    /// A server that is used and could be done without, with the usual times and all of its tools.
+    /// An enabled, optional server with the default timeouts and all of its tools.
     pub fn new(name: impl Into<String>, transport: Transport) -> Self {
         Self {
             name: name.into(),
@@ -49,53 +49,54 @@ impl ServerSpec {
     }
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// A program that is started and spoken to through its standard input and output.
+    /// A program that is started and reached through its standard input and output.
     Stdio {
         /// The program.
         command: OsString,
         /// Its arguments.
         args: Vec<OsString>,
-        /// Variables it is given.
+        /// Variables that are set for it.
         env: BTreeMap<String, OsString>,
-        /// Names of variables that it gets from our own environment, beside the harmless ones that every server gets.
+        /// Names of variables that it gets from our own environment, in addition to the harmless ones that every server
+        /// gets.
         env_vars: Vec<String>,
-        /// Where it runs, seen from the workspace.
+        /// Its directory, relative to the workspace.
         cwd: Option<PathBuf>,
     },
-    /// An address on the web that speaks streamable HTTP.
+    /// A URL that is reached by streamable HTTP.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
-        /// What is shown to be let in.
+        /// The token that authorises us.
         bearer: Option<Bearer>,
-        /// More headers of every request.
+        /// Further headers of every request.
         headers: Vec<(String, Secret)>,
     },
 }
 
-/// What is shown to a server on the web to be let in.
+/// A bearer token for a server that is reached over HTTP.
 #[derive(Clone, Debug)]
 pub struct Bearer {
-    /// The variable it came from, for messages.
+    /// The variable that it came from, for messages.
     pub variable: String,
     /// The token.
     pub token: Secret,
 }
 
-/// Which tools of a server are offered.
+/// The choice of a server's tools that are offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolFilter {
-    /// These alone, if there is a list.
+    /// If present: only these.
     pub enabled: Option<Vec<String>>,
     /// Never these.
     pub disabled: Vec<String>,
 }
 
 impl ToolFilter {
-    /// Whether the tool of this name, as the server calls it, is offered.
+    /// Whether the tool is offered. `tool` is its name at the server.
     pub fn admits(&self, tool: &str) -> bool {
         let listed = self.enabled.as_ref().is_none_or(|names| names.iter().any(|name| name == tool));
         listed && !self.disabled.iter().any(|name| name == tool)

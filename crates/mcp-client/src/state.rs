@@ -1,42 +1,42 @@
-//! What is known of a server at one moment, for people and for whoever decides whether to go on without it.
+//! The state of a server at one moment, for people and for the check of required servers.
 
-/// A server and how it stands.
+/// A server and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerState {
     /// Its name.
     pub name: String,
-    /// Whether nothing should be done without it.
+    /// Whether its absence is an error.
     pub required: bool,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
-    /// What was odd about it and was overlooked, newest last.
+    /// Violations that were tolerated, newest last.
     pub notes: Vec<String>,
 }
 
-/// How a server stands.
+/// The states of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is configured and not used.
+    /// It is disabled.
     Off,
     /// It is being started or reached.
     Starting,
-    /// It can be called.
+    /// It accepts calls.
     Up(Greeting),
-    /// It cannot be called, or ended since. A call tries it again.
+    /// It could not be started or reached, or has ended. A call restarts it.
     Down {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What a server said about itself.
+/// The server's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Greeting {
-    /// Its name and version in its own words.
+    /// Its name and version.
     pub software: String,
-    /// The revision of the protocol that is spoken.
+    /// The agreed revision of the protocol.
     pub protocol: String,
-    /// What a model should know about it.
+    /// Its instructions for models.
     pub instructions: Option<String>,
     /// How many of its tools are offered.
     pub tools: usize,

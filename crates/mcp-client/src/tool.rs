@@ -1,4 +1,4 @@
-//! A tool of a server: as the server lists it, and as it is offered to a model.
+//! A tool of a server, in the server's list and as it is offered to a model.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::notes::Notes;
 use crate::spec::ToolFilter;
 
-/// The longest description that is passed on.
+/// The most bytes of a description that are passed on.
 const DESCRIPTION: usize = 16 * 1024;
 
 /// A tool of a server.
@@ -15,21 +15,21 @@ const DESCRIPTION: usize = 16 * 1024;
 pub struct ForeignTool {
     /// The server's name, as configured.
     pub server: String,
-    /// The tool's name, as the server calls it.
+    /// The tool's name at the server.
     pub name: String,
-    /// The name a model uses: `mcp__SERVER__TOOL`, within what models take, and no other tool's.
+    /// The name that models use: `mcp__SERVER__TOOL`, within the limits of providers, and unique.
     pub full_name: String,
-    /// What it does, in the server's words.
+    /// The server's description of it.
     pub description: String,
     /// The JSON Schema of its arguments: always an object.
     pub parameters: Map<String, Value>,
-    /// Whether the server says that it changes nothing. A hint: nobody checks it.
+    /// Whether the server declares it read-only. A hint, which is not checked.
     pub read_only: bool,
     /// Whether it may be called while other tools of its server run.
     pub parallel: bool,
 }
 
-/// A tool as its server lists it.
+/// A tool in its server's list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Listed {
     pub(crate) name: String,
@@ -38,7 +38,7 @@ pub(crate) struct Listed {
     pub(crate) read_only: bool,
 }
 
-/// The tools in a list that are offered, by name. What is no tool is noted.
+/// The tools of a list that are offered, ordered by name. Invalid entries are noted.
 pub(crate) fn offered(items: Vec<Value>, filter: &ToolFilter, notes: &Notes) -> Vec<Listed> {
     let (mut tools, mut seen) = (Vec::new(), HashSet::new());
     for item in items {
@@ -53,7 +53,7 @@ pub(crate) fn offered(items: Vec<Value>, filter: &ToolFilter, notes: &Notes) -> 
     }
     let missing = filter.enabled.iter().flatten().filter(|name| !seen.contains(*name));
     missing.for_each(|name| notes.add(&format!("it has no tool `{name}`, which is enabled")));
-    // Some servers list in another order each time, which would cost a model's cache.
+    // Some servers change the order each time, which would invalidate the provider's prompt cache.
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools
 }
@@ -77,7 +77,7 @@ impl Listed {
     }
 }
 
-/// A schema that models take: of an object, with properties, be there none.
+/// Makes a schema acceptable to models: of type object, with properties, even if there are none.
 fn as_object(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema.entry("type").or_insert_with(|| json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));

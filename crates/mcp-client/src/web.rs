@@ -1,7 +1,7 @@
-//! A server on the web: each message is a request of its own, answered at once or as a stream of events.
+//! The streamable HTTP transport: each message is a POST request, answered by one response or by a stream of events.
 //!
-//! A request that is dropped ends its exchange; where the protocol wants it said, it is said beside. What the server says in
-//! between is heard and answered like on any other wire.
+//! Dropping a request ends its exchange; where the protocol demands a cancellation, a background task sends it.
+//! Messages that the server sends meanwhile are handled as on any other transport.
 
 mod headers;
 mod stream;
@@ -24,16 +24,16 @@ use crate::protocol_revision::Era;
 use crate::secret::Secret;
 use crate::spec::Bearer;
 
-/// How much of a refusal is read for its reason.
+/// How many bytes of an error response are read for its reason.
 const REASON: usize = 16 * 1024;
 
-/// Things that may be said beside requests at the same time: answers to questions, calls taken back.
+/// The most messages that background tasks may send at the same time: answers to requests, cancellations.
 const ASIDES: usize = 64;
 
-/// How long a server may take to hear that we part.
+/// How long the request that ends the session may take.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// Where a server is and what it wants to see.
+/// The URL of a server, and the credentials for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     pub(crate) url: String,
@@ -41,24 +41,24 @@ pub(crate) struct Address {
     pub(crate) headers: Vec<(String, Secret)>,
 }
 
-/// A server that is reached by requests.
+/// A connection to a server over HTTP.
 pub(crate) struct Web {
     http: Arc<dyn Http>,
     address: Address,
     handler: Arc<ClientHandler>,
     next_id: AtomicU64,
-    /// The name that the server gave to our session, if it keeps one.
+    /// The session id, if the server assigned one.
     session: Mutex<Option<String>>,
-    /// What goes on beside requests.
+    /// The background tasks that send messages beside requests.
     asides: Mutex<JoinSet<()>>,
 }
 
-/// What is asked, and under which rules.
+/// A request, and the revision that it follows.
 #[derive(Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a Map<String, Value>,
-    /// Where the arguments of a tool are to be repeated in headers, this says which.
+    /// The schema of the tool, which says which arguments are repeated in headers.
     pub(crate) schema: Option<&'a Map<String, Value>>,
     pub(crate) revision: Option<&'a Era>,
 }
@@ -69,7 +69,8 @@ impl Web {
         Arc::new(Self { http, address, handler, next_id: AtomicU64::new(1), session, asides })
     }
 
-    /// Asks, and waits for the answer. Dropped, it ends the exchange and, where that is not enough, says so.
+    /// Sends a request and waits for the response. Dropping the future ends the exchange and, where that is not enough,
+    /// sends a cancellation.
     pub(crate) async fn request(self: &Arc<Self>, question: Question<'_>) -> Result<Value, Fault> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let body = message::request(id, question.method, question.params);
@@ -91,7 +92,7 @@ impl Web {
         answer
     }
 
-    /// Says something that has no answer.
+    /// Sends a message that has no response.
     pub(crate) async fn say(&self, revision: Option<&Era>, message: Vec<u8>) -> Result<(), Fault> {
         let answer = self.send(HttpMethod::Post, self.headers(revision), message).await?;
         match answer.status {
@@ -100,20 +101,20 @@ impl Web {
         }
     }
 
-    /// Hears what the server says by itself, if it has a stream for that.
+    /// Receives the server's own messages, if it has a stream for them.
     pub(crate) fn listen(self: &Arc<Self>, revision: &Era) {
         let (web, revision) = (Arc::downgrade(self), revision.clone());
         self.beside(async move { stream::listen(&web, &revision).await });
     }
 
-    /// Parts from it.
+    /// Ends the session.
     pub(crate) async fn end(&self, revision: Option<&Era>) {
         let mut asides = std::mem::take(&mut *lock(&self.asides));
         asides.shutdown().await;
         let session = lock(&self.session).is_some();
         if session {
             let farewell = self.send(HttpMethod::Delete, self.headers(revision), Vec::new());
-            // timer: a server that does not answer forgets us by itself some day.
+            // timer: a server that does not answer will expire the session by itself.
             let _ = tokio::time::timeout(PARTING, farewell).await;
         }
     }
@@ -148,7 +149,7 @@ impl Web {
         headers
     }
 
-    /// The answer to a request, in whichever form it comes.
+    /// Reads the response to a request, whether it is a single message or a stream.
     async fn answer_to(
         self: &Arc<Self>,
         id: u64,
@@ -176,7 +177,7 @@ impl Web {
         ours.unwrap_or_else(|| Err(Fault::Senseless("it answers another request".to_owned())))
     }
 
-    /// Takes a message: the answer that is waited for comes back, all else is dealt with.
+    /// Sorts a message: returns the awaited response, and handles everything else.
     fn sort(
         self: &Arc<Self>,
         expected: u64,
@@ -185,14 +186,14 @@ impl Web {
     ) -> Option<Result<Value, Fault>> {
         match message {
             Message::Answer { id, answer } if id == expected => return Some(answer.map_err(Fault::Refused)),
-            // Within the exchange of one request there is only one thing to complain about.
+            // The exchange has only one request, so an error without an id is about it.
             Message::Complaint(refusal) => return Some(Err(Fault::Refused(refusal))),
             other => self.overhear(revision, other),
         }
         None
     }
 
-    /// Deals with what is no answer.
+    /// Handles a message that is not the awaited response.
     fn overhear(self: &Arc<Self>, revision: Option<&Era>, message: Message) {
         match message {
             Message::Answer { .. } => {
@@ -208,14 +209,14 @@ impl Web {
                 self.beside(async move {
                     let answer = handler.answer(&method, &params).await;
                     let Some(web) = web.upgrade() else { return };
-                    // One that does not take its answer goes without.
+                    // If the server does not accept the answer, it is not sent again.
                     let _ = web.say(revision.as_ref(), message::answer(&id, answer)).await;
                 });
             }
         }
     }
 
-    /// Does something beside requests, within bounds.
+    /// Runs a bounded number of tasks beside requests.
     fn beside(&self, aside: impl Future<Output = ()> + Send + 'static) {
         let mut asides = lock(&self.asides);
         while asides.try_join_next().is_some() {}
@@ -226,7 +227,7 @@ impl Web {
         }
     }
 
-    /// Why it said no, as far as it tells.
+    /// The fault of an error response, with as much of the reason as it gives.
     async fn refused(&self, mut answer: HttpAnswer) -> Fault {
         let status = answer.status;
         if status == 404 && lock(&self.session).is_some() {
@@ -235,7 +236,7 @@ impl Web {
         if status == 401 || status == 403 {
             return Fault::Unreachable(self.not_let_in(status));
         }
-        // What cannot be read explains nothing.
+        // A body that cannot be read adds no reason.
         let body = collect(answer.body.as_mut(), REASON).await.unwrap_or_default();
         let messages = message::read(&body).unwrap_or_default();
         let refusal = messages.into_iter().find_map(|message| match message {
@@ -264,14 +265,14 @@ impl Web {
         }
     }
 
-    /// The address without what may be secret in it.
+    /// The URL without the parts that may be secret.
     fn place(&self) -> &str {
         let url = &self.address.url;
         &url[..url.find(['?', '#']).unwrap_or(url.len())]
     }
 }
 
-/// An answer that is waited for. Going away unanswered, it takes the question back.
+/// A request that waits for its response. Dropped before that, it cancels the request at the server.
 struct OpenCall<'a> {
     web: &'a Arc<Web>,
     id: u64,
@@ -281,13 +282,13 @@ struct OpenCall<'a> {
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        // Without a session, the end of the exchange says it all.
+        // Without a session, the end of the exchange is the cancellation.
         let Some(revision) = self.revision.filter(|revision| self.open && !revision.is_stateless()) else {
             return;
         };
         let (web, revision, said) =
             (Arc::downgrade(self.web), revision.clone(), message::cancellation(self.id));
-        // Nobody can be told outside of a runtime, and nobody is there to be told.
+        // Outside of a tokio runtime no task can send the cancellation, and the runtime's connections are gone.
         if tokio::runtime::Handle::try_current().is_ok() {
             self.web.beside(async move {
                 if let Some(web) = web.upgrade() {
@@ -298,7 +299,7 @@ impl Drop for OpenCall<'_> {
     }
 }
 
-/// All of a body, within a limit.
+/// Reads a whole body, within a limit.
 async fn collect(body: &mut dyn HttpBody, limit: usize) -> Result<Vec<u8>, Arc<str>> {
     let mut bytes = Vec::new();
     while let Some(piece) = body.next().await {

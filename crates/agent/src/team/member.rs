@@ -1,4 +1,4 @@
-//! The members of a team, and how they are told apart.
+//! The members of a team, and how callers name them.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,11 +25,11 @@ pub(super) struct Member {
     pub(super) status: watch::Receiver<Status>,
     pub(super) closing: CancellationToken,
     pub(super) open: bool,
-    /// What its parent was not told yet.
+    /// The status that its parent has not read yet.
     pub(super) news: Option<Status>,
-    /// The words of its conversation, for sub-agents that are to know them.
+    /// The messages of its conversation, for sub-agents that are given them.
     pub(super) heard: Arc<Mutex<Vec<HistoryEntry>>>,
-    /// How often somebody said something to it that it does not work on yet.
+    /// How many messages it got that it does not work on yet.
     pub(super) unheard: Arc<AtomicUsize>,
     pub(super) life: Option<JoinHandle<()>>,
 }
@@ -44,7 +44,7 @@ impl Member {
         if about_to_work { Status::Running } else { status }
     }
 
-    /// Whether something will come of it by itself. One that was reopened and told nothing is there, but does nothing.
+    /// Whether it will bring news by itself. An agent that was reopened without a message is open, but does nothing.
     pub(super) fn is_at_work(&self) -> bool {
         let told = self.unheard.load(Ordering::SeqCst) > 0;
         self.open && (told || *self.status.borrow() == Status::Running)
@@ -56,7 +56,7 @@ impl Member {
 pub(super) struct Members(Vec<Member>);
 
 impl Members {
-    /// One that was there before under the same name, and was closed, makes room.
+    /// Adds a member. A closed one with the same id is replaced.
     pub(super) fn add(&mut self, member: Member) {
         self.0.retain(|old| old.id != member.id);
         self.0.push(member);
@@ -90,7 +90,7 @@ impl Members {
         self.0.iter().map(|member| member.nickname.clone()).collect()
     }
 
-    /// This one and all below it.
+    /// This agent and all below it.
     pub(super) fn descendants(&self, id: &ThreadId) -> Vec<ThreadId> {
         let mut found = vec![id.clone()];
         let mut next = 0;
@@ -101,7 +101,7 @@ impl Members {
         found
     }
 
-    /// Names from the first agent down, as in `/lead/Alder`.
+    /// The nicknames from the root agent down, as in `/lead/Alder`.
     pub(super) fn path(&self, id: &ThreadId) -> String {
         let mut names = Vec::new();
         let mut at = Some(id);
@@ -133,7 +133,7 @@ impl Members {
         }
     }
 
-    /// Closes these; what is left of them is to be waited for.
+    /// Closes these agents. Returns their tasks, for which the caller waits.
     pub(super) fn close(&mut self, ids: &[ThreadId]) -> Vec<JoinHandle<()>> {
         let mut lives = Vec::new();
         for member in self.0.iter_mut().filter(|member| ids.contains(&member.id)) {

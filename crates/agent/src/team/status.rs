@@ -1,19 +1,19 @@
-//! How an agent is.
+//! The status of an agent.
 
 use serde_json::{Value, json};
 
-/// How an agent is.
+/// The status of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is there, and has heard nothing yet.
+    /// It is open, and has had no input yet.
     PendingInit,
-    /// It works.
+    /// It is at work.
     Running,
-    /// It was told to stop, and waits for words.
+    /// It was interrupted, and waits for input.
     Interrupted,
-    /// It has nothing left to do; its last words.
+    /// It has nothing left to do. Holds its last message.
     Completed(Option<String>),
-    /// It could not go on; why.
+    /// Its turn failed. Holds the reason.
     Errored(String),
     /// It was closed.
     Shutdown,
@@ -22,17 +22,17 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether nothing more will come of it by itself, as `wait_agent` means it.
+    /// Whether `wait_agent` regards it as final. An interrupted agent is not final.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::PendingInit | Self::Running | Self::Interrupted)
     }
 
-    /// Whether it does nothing at present.
+    /// Whether the agent is idle.
     pub fn is_settled(&self) -> bool {
         !matches!(self, Self::PendingInit | Self::Running)
     }
 
-    /// This one, with the words of an earlier one that its reader has not seen.
+    /// This status, preceded by the message of an earlier one that its reader has not seen.
     pub(crate) fn after(self, earlier: Self) -> Self {
         match (earlier, self) {
             (Self::Completed(Some(first)), Self::Completed(Some(then))) => {
@@ -43,7 +43,7 @@ impl Status {
         }
     }
 
-    /// As models and programs read it.
+    /// The status as JSON, for models and programs.
     pub fn json(&self) -> Value {
         match self {
             Self::PendingInit => json!("pending_init"),

@@ -1,4 +1,4 @@
-//! The tools by which agents have sub-agents: start, tell, wait for, close, reopen and list them.
+//! The collaboration tools, with which an agent starts, messages, awaits, closes, reopens and lists its sub-agents.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 const SHORTEST_WAIT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// The tools, in the order they are listed in.
+/// The tools, in the order in which they are listed.
 pub(super) fn tools(around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let shared = Arc::new(Shared {
         me: around.me.clone(),
@@ -72,7 +72,7 @@ impl Tool for TeamTool {
         ToolSpec::Function { name: self.name().into(), description, parameters }
     }
 
-    /// Waiting for one must not keep others from being started or told.
+    /// A wait for one agent must not block calls that start or message others.
     fn pace(&self, _call: &Call) -> Pace {
         Pace::Together
     }
@@ -130,7 +130,7 @@ struct TargetArguments {
     target: Option<String>,
 }
 
-/// Models write one name where a list is asked for.
+/// Some models write a single name where the schema asks for a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
@@ -292,7 +292,7 @@ impl Shared {
     }
 }
 
-/// What is told of a call.
+/// The parts of a call that its events report.
 #[derive(Default)]
 struct Collab {
     others: Vec<ThreadId>,
@@ -309,7 +309,7 @@ fn patience(asked: Option<i64>) -> Result<Duration, Output> {
     }
 }
 
-/// What a sub-agent is told: a text, or pieces of several kinds.
+/// The message for a sub-agent: a text, or items of several kinds.
 fn words(message: Option<&str>, items: Option<&[Value]>) -> Result<Vec<HistoryEntry>, Output> {
     let parts: Vec<ContentPart> = match (message, items) {
         (Some(_), Some(items)) if !items.is_empty() => {
@@ -344,7 +344,7 @@ fn text_of(words: &[HistoryEntry]) -> String {
     words.iter().filter_map(|entry| entry.item.words_of(Role::User)).collect::<Vec<_>>().join("\n")
 }
 
-/// What models are told of the tools.
+/// The specifications of the tools.
 impl Shared {
     fn told(&self, verb: Verb) -> (String, Value) {
         match verb {

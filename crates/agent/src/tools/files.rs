@@ -1,4 +1,4 @@
-//! The tools that look at files. They see what commands may read, and nothing of other processes.
+//! The tools that read and search files. They see what commands may read, and nothing of other processes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::ToolContext;
 use super::permission::Grants;
 use crate::tool::{Output, Tool, ToolFuture, arguments, shortened};
 
-/// The tools; the one for pictures only for models that see.
+/// The tools. The one for images is only for models that accept them.
 pub(super) fn tools(around: &ToolContext, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {
     let config = &around.deps.config;
     let made = |looking: &'static Looking| {
@@ -94,7 +94,7 @@ impl Looker {
     }
 }
 
-/// Tells a thread that nobody waits for it any more.
+/// Tells the blocking thread to stop when the future that waits for it is dropped.
 #[derive(Default)]
 struct StopOnDrop(Arc<AtomicBool>);
 

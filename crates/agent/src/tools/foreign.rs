@@ -1,4 +1,4 @@
-//! Tools of other programs, as an agent's own.
+//! Tools of MCP servers, offered as an agent's own.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn part(shown: Shown) -> ContentPart {
     }
 }
 
-/// An outcome, for programs that follow what happens.
+/// The outcome as JSON, for programs that read the events.
 fn summary(outcome: &CallOutcome) -> Value {
     let content = |part: &windlass_mcp_client::Content| match part {
         windlass_mcp_client::Content::Text(text) => json!({ "type": "text", "text": text }),
@@ -105,7 +105,7 @@ fn summary(outcome: &CallOutcome) -> Value {
     json!({ "content": content, "structured_content": outcome.structured })
 }
 
-/// What can be done with resources.
+/// The tools for resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Library {
     List,

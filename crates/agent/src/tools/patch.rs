@@ -1,4 +1,5 @@
-//! `apply_patch`: changes files, all of a patch or nothing. Only where commands may write too, unless a person says so.
+//! `apply_patch`: applies a whole patch or nothing of it. It writes only where commands may write, unless the user
+//! approves more.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +20,10 @@ use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, Tool, ToolFuture, shortened, typed};
 use crate::user_prompter::{Approval, Decision, Lasting, UserPrompter};
 
-/// How much of a patch is shown to a person who is asked about it.
+/// How many bytes of a patch the user is shown in a request for approval.
 const MOST_PATCH: usize = 16_000;
 
-/// Applies patches for one agent, whichever way they come.
+/// Applies the patches of one agent, from `apply_patch` and from commands alike.
 pub(super) struct Patcher {
     me: ThreadId,
     directory: PathBuf,
@@ -48,12 +49,12 @@ impl Patcher {
         }
     }
 
-    /// What may be touched now.
+    /// The policy that holds now.
     pub(super) fn policy(&self) -> Policy {
         self.grants.policy()
     }
 
-    /// Applies a patch whose paths begin in this directory, which itself begins in the agent's.
+    /// Applies a patch whose paths are relative to this directory, which is itself relative to the agent's.
     pub(super) async fn apply(&self, call: &str, text: String, directory: &Path) -> Output {
         let began = Instant::now();
         let patched = match self.patched(text, self.directory.join(directory)).await {
@@ -73,7 +74,8 @@ impl Patcher {
         }
     }
 
-    /// Applies a patch; if it would write where commands may not, once more with the places that a person lets it write.
+    /// Applies a patch. If it would write where commands may not, it is applied once more with the paths that the user
+    /// approves.
     async fn patched(&self, text: String, directory: PathBuf) -> Result<Patched, String> {
         let patch = Patch::parse(&text).map_err(|error| error.to_string())?;
         let reach = self.toolbox.reach(&self.policy())?;
@@ -81,8 +83,9 @@ impl Patcher {
         let first = self.carried_out(task.clone(), reach.clone()).await?;
         let Patched::Refused { text, places } = first else { return Ok(first) };
         self.allowed((&patch, &task.text), &task.directory, &text).await?;
-        // Here and not in a sandbox, which has no way to let one file be written: only the places that the person was shown are
-        // written beside those of the sandbox, through directories that are held and no links.
+        // In this process and not in a sandbox, because a plan cannot allow the writing of one single file. Beside the
+        // sandbox's paths, only those that the user was shown are written, through open directories and without
+        // following links.
         carried_out_here(PatchTask { approved: places, ..task }, reach).await
     }
 
@@ -98,7 +101,7 @@ impl Patcher {
         tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
     }
 
-    /// Asks a person about a patch that would write where commands may not.
+    /// Asks the user about a patch that would write where commands may not.
     async fn allowed(
         &self,
         (patch, text): (&Patch, &str),
@@ -129,13 +132,13 @@ impl Patcher {
     }
 }
 
-/// Where the paths of a patch lead.
+/// The paths of a patch, with links resolved.
 fn resolved(patch: &Patch, directory: &Path) -> Vec<ResolvedPath> {
     patch.paths().iter().map(|path| ResolvedPath::of(directory.join(path))).collect()
 }
 
-/// Verifies and applies a patch in this process, beside everything else: files may be large and disks slow. It is not left
-/// halfway when nobody waits for it any more.
+/// Verifies and applies a patch on a blocking thread, because files may be large and disks slow. It is completed even
+/// if the future that waits for it is dropped.
 async fn carried_out_here(task: PatchTask, reach: PathAccess) -> Result<Patched, String> {
     tokio::task::spawn_blocking(move || task.carry_out(&reach)).await.map_err(|error| error.to_string())
 }

@@ -1,5 +1,5 @@
-//! `request_permissions`: the model asks for the network or for more places, and what was granted holds from then on for
-//! the commands and patches of its agent.
+//! `request_permissions`: the model asks for the network or for more paths. The grants hold from then on for the
+//! commands and patches of its agent.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +14,10 @@ use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, Tool, ToolFuture, typed};
 use crate::user_prompter::{Approval, Decision, Lasting, UserPrompter};
 
-/// How much of the model's reason is shown.
+/// How many bytes of the model's reason the user is shown.
 const MOST_REASON: usize = 2_000;
 
-/// What commands of one agent may touch: the policy, and what a person added to it.
+/// The access that the commands of one agent have: the policy and the user's grants.
 pub(crate) struct Grants {
     policy: Mutex<Policy>,
 }
@@ -27,14 +27,14 @@ impl Grants {
         Self { policy: Mutex::new(policy) }
     }
 
-    /// What holds now.
+    /// The policy with all grants so far.
     pub(super) fn policy(&self) -> Policy {
         self.policy.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn add(&self, asked: &Permissions) {
         let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        // Where nothing is enforced there is nothing to widen.
+        // Without enforcement there is nothing to widen.
         let Policy::Confined(mut confined) = policy.clone() else { return };
         if asked.network.as_ref().is_some_and(|network| network.enabled) {
             confined = confined.with_network(Network::On);
@@ -44,7 +44,8 @@ impl Grants {
             confined = confined.with(Pattern::new(path), Access::Read);
         }
         for path in &files.write {
-            // The approved directory stays the one that is meant, also if a command puts a link in its place.
+            // Resolved now, so that a command that later puts a link in place of the approved directory does not
+            // redirect the grant.
             confined = confined.with(Pattern::new(path).resolved(Path::new("/"), None), Access::Write);
         }
         *policy = Policy::Confined(confined);
@@ -80,7 +81,7 @@ struct FilePermission {
 }
 
 impl Permissions {
-    /// What would be allowed, a line each; paths as they are after links.
+    /// The grants that are asked for, one line each, with links resolved.
     fn shown(&self) -> Option<Shown> {
         let mut lines = Vec::new();
         if self.network.as_ref().is_some_and(|network| network.enabled) {
@@ -94,8 +95,8 @@ impl Permissions {
         (!lines.is_empty()).then(|| Shown::joined(lines))
     }
 
-    /// The same with the places that links lead to now: a link that is changed later grants nothing else. A pattern stays as
-    /// it is, because it is no path.
+    /// The same with links resolved as they are now: a link that is changed later grants nothing else. A pattern stays
+    /// as it is, because it is not a path.
     fn resolved(&self) -> Self {
         let resolve = |path: &String| match path.contains(['*', '?', '[', '{']) {
             true => path.clone(),
@@ -206,12 +207,12 @@ impl Tool for RequestPermissions {
     }
 }
 
-/// Why a question comes up, as a person reads it.
+/// The reason for a question, as the user reads it.
 pub(super) fn reason(why: &str) -> Detail {
     Detail { label: "why", text: Shown::within(why, MOST_REASON), emphasis: Emphasis::Plain }
 }
 
-/// What the model hears when a person says no.
+/// The message to the model when the user declines.
 pub(super) fn declined(reason: &str) -> String {
     match reason.trim() {
         "" => "the user declined; do not look for a way around, say what you need instead".into(),

@@ -1,4 +1,4 @@
-//! `update_plan`: what the model is going to do, for people to follow.
+//! `update_plan`: the model's plan of its work, for people to follow.
 
 use serde::Deserialize;
 use serde_json::json;

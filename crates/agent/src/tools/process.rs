@@ -1,5 +1,5 @@
-//! The tools that run commands, from the room that defines them for everybody, as an agent's own: with its sandbox, its
-//! person, and what people see of it.
+//! The tools that run commands, which the crate `tools` defines for every protocol, as an agent's own: with its
+//! sandbox, its user's approvals, and its events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::tool::{Output, Pace, Tool, ToolFuture, arguments, shortened};
 use crate::user_prompter::{ApprovedForGood, AtTheTools, Decision, UserPrompter};
 use crate::worker::Commands;
 
-/// The longest that one call waits: agents have nobody who cuts them off.
+/// The longest that one call may wait: no client cuts an agent's call off.
 const CEILING: Duration = Duration::from_secs(3600);
 
 /// The tools of a toolbox.
@@ -42,14 +42,14 @@ pub(super) fn tools(around: &ToolContext, patches: &Arc<Patcher>) -> Vec<Arc<dyn
     around.toolbox.tools().iter().map(made).collect()
 }
 
-/// What these tools share.
+/// The state that these tools share.
 struct ProcessToolsShared {
     me: ThreadId,
     toolbox: Toolbox,
     commands: Arc<Commands>,
     report: Reporter,
     prompter: Option<Arc<dyn UserPrompter>>,
-    /// Scripts that only apply a patch need no shell.
+    /// Applies scripts that only call `apply_patch`, which need no shell.
     patches: Arc<Patcher>,
     mode: ApprovalMode,
     approved: Arc<ApprovedForGood>,
@@ -78,7 +78,7 @@ impl Tool for ProcessTool {
         }
     }
 
-    /// A patch that is written as a command is a patch.
+    /// A command that is only a patch has the pace of a patch.
     fn pace(&self, call: &Call) -> Pace {
         let script = script(self.tool.name, &arguments(call).unwrap_or_default());
         if script.as_deref().and_then(Heredoc::find).is_some() { Pace::Alone } else { Pace::Together }
@@ -104,7 +104,7 @@ impl Tool for ProcessTool {
     }
 }
 
-/// Whether a tool starts commands.
+/// Whether the tool starts commands.
 fn starts(name: &str) -> bool {
     matches!(name, "exec_command" | "shell" | "shell_command")
 }
@@ -161,7 +161,7 @@ impl ProcessToolsShared {
         Output { parts, ok: !reply.is_error, delivery: reply.delivery }
     }
 
-    /// A patch in the clothes of a command: applied here, where it is verified first and undone if it fails.
+    /// Applies a patch that was written as a command. Applied here, it is verified first and undone if it fails.
     async fn patch(&self, call: &Call, heredoc: Heredoc, arguments: &Map<String, Value>) -> Output {
         let workdir = arguments.get("workdir").and_then(Value::as_str).unwrap_or_default();
         let directory = Path::new(workdir).join(heredoc.directory.unwrap_or_default());
@@ -193,7 +193,7 @@ impl ProcessToolsShared {
         }
     }
 
-    /// What a command may touch: what is granted, or everything if a person says so.
+    /// The policy for a command: the one with the grants, or no confinement if the user approves it.
     async fn sandbox(&self, tool: &str, arguments: &mut Map<String, Value>) -> Result<Policy, Output> {
         let asked = arguments.remove("sandbox_permissions");
         let why = arguments.remove("justification");
@@ -209,7 +209,7 @@ impl ProcessToolsShared {
                  Nothing was run; do it within the sandbox, or say what you would need.",
             ));
         };
-        // Arguments that cannot be used are for the tool to refuse.
+        // Invalid arguments are rejected by the tool itself.
         let Some(execution) = self.toolbox.execution(tool, arguments) else { return Ok(policy) };
         let execution = execution.without_sandbox();
         let why = why.as_ref().and_then(Value::as_str).unwrap_or("the model gives no reason");
@@ -229,7 +229,7 @@ impl ProcessToolsShared {
         self.prompter.is_some() && self.mode != ApprovalMode::Never
     }
 
-    /// No answer shows more than the agent's limit.
+    /// Bounds the tool's own limit by the agent's.
     fn bound_output(&self, tool: &windlass_tools::Tool, arguments: &mut Map<String, Value>) {
         const NAME: &str = "max_output_tokens";
         if tool.input_schema().get("properties").is_none_or(|known| known.get(NAME).is_none()) {
@@ -241,7 +241,7 @@ impl ProcessToolsShared {
         }
     }
 
-    /// Tells how a command ended, now or when it does.
+    /// Reports how a command ended, now or when it does.
     async fn follow(&self, note: CommandNote, reply: &Reply) {
         let exit = reply.structured.get("exit_code").and_then(Value::as_i64);
         let session = reply.structured.get("session").map(Value::to_string);
@@ -255,14 +255,14 @@ impl ProcessToolsShared {
     }
 }
 
-/// What a command printed, of either shape of answer.
+/// The output of a command, from either shape of reply.
 fn printed(reply: &Reply) -> String {
     let text = |field: &str| reply.structured.get(field).and_then(Value::as_str).map(str::to_owned);
     let streams = || Some(text("stdout")? + &text("stderr").unwrap_or_default());
     text("output").or_else(streams).unwrap_or_else(|| reply.text.clone())
 }
 
-/// A command whose call is taken back before it is answered has ended too.
+/// Reports the end of a command whose call is cancelled before it is answered.
 struct Unfinished {
     note: Option<CommandNote>,
     report: Reporter,

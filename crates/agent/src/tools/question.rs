@@ -1,4 +1,4 @@
-//! `request_user_input`: the model asks the person beside it.
+//! `request_user_input`: the model asks the user.
 
 use std::sync::Arc;
 

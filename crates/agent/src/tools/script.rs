@@ -1,4 +1,4 @@
-//! Code mode: `exec` runs JavaScript that calls the other tools, `wait` comes back to it.
+//! Code mode: `exec` runs JavaScript that calls the other tools, and `wait` waits for a script that still runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::tool::{Output, Tool, ToolFuture, ToolSet, arguments};
 
 use super::ToolContext;
 
-/// The two tools, over those that scripts may call.
+/// The two tools, over the tools that scripts may call.
 pub(super) fn tools(others: &[Arc<dyn Tool>], around: &ToolContext) -> Vec<Arc<dyn Tool>> {
     let scripts = Arc::new(Scripts {
         cells: match &around.deps.cells {
@@ -67,7 +67,7 @@ impl Tool for Exec {
     }
 }
 
-/// The script, also where a wire has no free text and it comes as an argument.
+/// The script, which comes as an argument where a wire has no free-text tools.
 fn source(call: &Call) -> String {
     let input = |text: &str| {
         let object: Value = serde_json::from_str(text).ok()?;
@@ -124,7 +124,7 @@ struct Tools {
     report: Reporter,
     notices: Notices,
     calls: AtomicU64,
-    /// The order of the calls that scripts make. The call that runs the script is in the queue of its agent.
+    /// The order of the calls that scripts make. The call that runs the script is itself in the queue of its agent.
     queue: CallQueue,
 }
 
@@ -164,7 +164,7 @@ impl Host for Tools {
     }
 }
 
-/// What a script gets: data where the tool answered in JSON, else text.
+/// The value that a script gets: data where the tool answered in JSON, else text.
 fn value(answer: String) -> Value {
     match serde_json::from_str::<Value>(&answer) {
         Ok(data @ (Value::Object(_) | Value::Array(_))) => data,

@@ -44,7 +44,7 @@ fn passing() -> Happened {
     Happened::Broke(Failure::passing("cut"))
 }
 
-/// Orders in short words.
+/// The actions in short words.
 fn words(orders: &[TurnAction]) -> Vec<String> {
     let word = |order: &TurnAction| match order {
         TurnAction::Keep(HistoryEntry { item, .. }) => match item.content() {
@@ -63,7 +63,7 @@ fn words(orders: &[TurnAction]) -> Vec<String> {
     orders.iter().map(word).collect()
 }
 
-/// Every step's orders, one line a step.
+/// Compares the actions of every step, one line for each step.
 fn check(steps: Vec<Happened>, expected: &[&str]) {
     let (mut turn, first) = Turn::begin(PATIENCE, vec![user("go")], 0);
     let mut lines = vec![words(&first).join(", ")];
@@ -201,7 +201,7 @@ fn an_interrupt_answers_every_call_and_ends() {
     );
 }
 
-/// Anything that may happen, in any order.
+/// Any event, in any order.
 fn anything() -> impl Strategy<Value = Happened> {
     let id = prop_oneof![Just("a"), Just("b"), Just("c")];
     prop_oneof![

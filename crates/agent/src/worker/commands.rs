@@ -1,4 +1,4 @@
-//! Commands that go on after the call that started them: whose end is told when it comes, once.
+//! Commands that outlive the call that started them. The end of each is reported once, when it comes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,16 @@ impl Commands {
         Self { toolbox, report, running: Mutex::default() }
     }
 
-    /// A command goes on in this session.
+    /// Registers a command that goes on in this session.
     pub(crate) async fn goes_on(&self, session: String, note: CommandNote) {
         self.lock().insert(session.clone(), note);
-        // It may have ended before it was written down here.
+        // It may have ended before it was registered.
         if self.toolbox.exit_code(&session).is_some() {
             self.ended(&session).await;
         }
     }
 
-    /// A session has ended; if it is one of these, that is told.
+    /// Reports the end of a session if it is one of these commands.
     pub(crate) async fn ended(&self, session: &str) {
         let note = self.lock().remove(session);
         if let Some(note) = note {
@@ -38,7 +38,7 @@ impl Commands {
         }
     }
 
-    /// Ends may have been missed.
+    /// Checks all commands, because notifications of ends may have been missed.
     pub(crate) async fn look_again(&self) {
         let sessions: Vec<String> = self.lock().keys().cloned().collect();
         for session in sessions {
@@ -48,7 +48,7 @@ impl Commands {
         }
     }
 
-    /// The agent goes, and its commands with it.
+    /// Reports all commands as ended, because they end with the agent.
     pub(crate) async fn all_ended(&self) {
         let running = std::mem::take(&mut *self.lock());
         for (session, note) in running {

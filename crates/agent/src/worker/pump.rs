@@ -1,4 +1,4 @@
-//! Carries a model's answer to its agent, and says how long to wait after one that failed.
+//! Passes a model's response to its agent, and computes the pause after a failed attempt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use windlass_llm::{Failure, Remedy, Request, ResponseEvent};
 
 use crate::model_client::ModelClient;
 
-/// Pieces of an answer that may wait to be taken.
+/// How many events of a response may wait for the agent.
 pub(super) const QUEUE: usize = 256;
 
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// The longest pause that nobody asked for.
+/// The longest pause that we choose ourselves.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The longest that a provider can ask for.
+/// The longest pause that a provider can ask for.
 const LONGEST_WISH: Duration = Duration::from_secs(600);
 
-/// Asks, and passes every piece on until the answer is complete or broken.
+/// Sends the request, and passes every event on until the response is complete or broken.
 pub(super) async fn pump(
     model_client: Arc<dyn ModelClient>,
     request: Request,
@@ -39,14 +39,14 @@ pub(super) async fn pump(
             Err(failure) => Err(failure),
         };
         let last = matches!(piece, Err(_) | Ok(ResponseEvent::Completed(_)));
-        // The agent let go of this answer.
+        // A closed channel means that the agent dropped this response.
         if pieces.send(piece).await.is_err() || last {
             return;
         }
     }
 }
 
-/// How long to wait before the next try. What the provider asks for is kept, and a little more.
+/// The pause before the next attempt: at least what the provider asks for, and a little more.
 pub(super) fn delay(attempt: u32, failure: &Failure) -> Duration {
     match failure.remedy {
         Remedy::Retry { after: Some(after) } => after.min(LONGEST_WISH).mul_f64(1.0 + jitter() / 20.0),
@@ -57,7 +57,7 @@ pub(super) fn delay(attempt: u32, failure: &Failure) -> Duration {
     }
 }
 
-/// From 0 to 1: many agents that failed together do not come back together.
+/// From 0 to 1, so that many agents that failed together do not retry together.
 fn jitter() -> f64 {
     let mut byte = [0_u8];
     let _ = getrandom(&mut byte, GetRandomFlags::empty());

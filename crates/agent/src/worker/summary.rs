@@ -1,4 +1,4 @@
-//! Asking the model for a summary, and putting it in the place of the conversation.
+//! Compaction by the worker: asks the model for a summary and replaces the conversation by it.
 
 use std::sync::{Arc, PoisonError};
 
@@ -11,14 +11,14 @@ use crate::history::{History, HistoryEntry, ItemOrigin};
 use crate::model_client::ModelClient;
 use crate::turn::Happened;
 
-/// What the model made of a conversation.
+/// The model's summary of a conversation.
 pub(super) struct Summary {
     text: String,
     usage: Usage,
 }
 
 impl Worker {
-    /// Asks for a summary, beside everything else.
+    /// Asks for a summary, in a future that borrows nothing of the worker.
     pub(super) fn summary(&self) -> impl Future<Output = Result<Summary, Failure>> + Send + 'static {
         let prompt = self.deps.config.compact_prompt.clone().unwrap_or_else(|| PROMPT.to_owned());
         let request = Request {
@@ -38,7 +38,7 @@ impl Worker {
         asking.ask()
     }
 
-    /// The conversation becomes what is left of it.
+    /// Replaces the conversation by its compacted form.
     pub(super) async fn summarised(&mut self, result: Result<Summary, Failure>) -> Happened {
         let summary = match result {
             Ok(summary) => summary,
@@ -57,7 +57,7 @@ impl Worker {
     }
 }
 
-/// A request for a summary, as often as it takes.
+/// A request for a summary, with its retries.
 struct Asking {
     model_client: Arc<dyn ModelClient>,
     request: Request,
@@ -104,7 +104,7 @@ impl Asking {
         Err(Failure::passing("the stream ended before the summary was complete"))
     }
 
-    /// Even the request for a summary is too long: the oldest of what was done goes.
+    /// Drops the oldest items, because even the request for a summary is too long.
     fn drop_oldest(&mut self) -> bool {
         let done = |entry: &HistoryEntry| {
             !matches!(entry.origin, ItemOrigin::Context | ItemOrigin::User | ItemOrigin::Summary)

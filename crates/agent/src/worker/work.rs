@@ -1,4 +1,5 @@
-//! What an agent has under way during a turn: a stream, calls, a pause, a summary, a wait. Dropping it lets go of all.
+//! The work that an agent has in progress during a turn: a stream, calls, a pause, a summary, a wait. Dropping it
+//! cancels all.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -19,18 +20,18 @@ use crate::model_client::ModelClient;
 use crate::tool::Output;
 use crate::turn::Happened;
 
-/// How often an agent that waits for commands looks whether they still have something to do.
+/// How often an agent that waits for commands checks whether they still have something to do.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Everything that is under way.
+/// Everything that is in progress.
 #[derive(Default)]
 pub(super) struct Work {
-    /// Known already; goes before anything that is waited for.
+    /// Events that are known already. They go before anything that is awaited.
     pub(super) due: VecDeque<Happened>,
     pub(super) listening: Listening,
-    /// The agent is to go; said once.
+    /// Whether the agent is to end. Reported once.
     pub(super) stopped: bool,
-    /// Nobody can reach the agent any more.
+    /// Whether the agent's inbox is closed.
     pub(super) deaf: bool,
     stream: Option<Stream>,
     calls: JoinSet<CallAnswer>,
@@ -47,14 +48,14 @@ struct Stream {
     _pump: JoinSet<()>,
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 pub(super) struct CallAnswer {
     pub(super) note: CallNote,
     pub(super) output: Output,
     pub(super) wall: Duration,
 }
 
-/// Something that was under way and has got further.
+/// Progress of something that was awaited.
 pub(super) enum Arrived {
     Text(EventKind),
     Happened(Happened),
@@ -62,12 +63,12 @@ pub(super) enum Arrived {
     Answer(CallAnswer),
     Summary(Result<Summary, Failure>),
     Patience,
-    /// What is waited for is worth a look.
+    /// A check of the awaited commands is due.
     Look,
 }
 
 impl Work {
-    /// Sends a request; its answer arrives piece by piece.
+    /// Sends a request; its response arrives event by event.
     pub(super) fn ask(&mut self, model_client: Arc<dyn ModelClient>, request: Request) {
         let (sender, pieces) = mpsc::channel(pump::QUEUE);
         let mut task = JoinSet::new();
@@ -93,7 +94,7 @@ impl Work {
         let about = tool.map(|tool| tool.about(&call)).unwrap_or_default();
         let note = CallNote { id: call.id.0.clone(), tool: call.name.clone(), about };
         worker.report.tell(EventKind::CallStarted(note.clone())).await;
-        // Spawned tasks are polled in any order, so the call has its places before it has a task.
+        // Spawned tasks are polled in any order, so the call takes its positions before it has a task.
         let ticket = self.queue.ticket(worker.tools.pace(&call));
         let running = worker.tools.call(call);
         let (told, began) = (note.clone(), Instant::now());
@@ -105,11 +106,11 @@ impl Work {
         self.running.insert(task.id(), (told, began));
     }
 
-    /// Lets go of everything, and accounts for every call.
+    /// Cancels everything, and reports a result for every call.
     pub(super) async fn abandon(&mut self, report: &Reporter) {
         (self.stream, self.rest, self.summary) = (None, None, None);
         self.listening.end();
-        // Once they are gone they have told what there is to tell.
+        // A call may report events until its task is gone, so the events of all calls precede the rest.
         self.calls.shutdown().await;
         for (_, (note, began)) in self.running.drain() {
             let wall = began.elapsed();
@@ -122,7 +123,7 @@ impl Work {
         }
     }
 
-    /// Waits for anything that is under way. Cancelled by dropping, without losing anything.
+    /// Waits for the first progress of anything. Cancel safe: dropping the future loses nothing.
     pub(super) async fn arrives(&mut self) -> Arrived {
         tokio::select! {
             piece = next_piece(&mut self.stream) => self.piece(piece),
@@ -169,7 +170,7 @@ impl Work {
                 self.running.remove(&id);
                 Arrived::Answer(answer)
             }
-            // Panics are caught where tools run; what is left is a runtime that is going down.
+            // Tools catch panics, so a join error means that the tokio runtime is shutting down.
             Err(error) => match self.running.remove(&error.id()) {
                 Some((note, began)) => {
                     let output = Output::refused(format!("the tool failed: {error}"));
@@ -217,7 +218,7 @@ pub(super) enum Listening {
 
 impl Listening {
     pub(super) fn begin(&mut self, patience: Duration) {
-        // timer: a command that never ends does not keep the agent for ever.
+        // timer: a command that never ends must not block the agent for ever.
         let expiry = Box::pin(tokio::time::sleep(patience));
         *self = Self::On { limit: patience, expiry };
     }
@@ -248,7 +249,7 @@ impl Listening {
         match self {
             Self::On { expiry, .. } => tokio::select! {
                 () = expiry.as_mut() => Arrived::Patience,
-                // timer: that a command begins to wait for input, or for clients, is told by nobody.
+                // timer: no event reports that a command begins to wait for input, or for clients.
                 () = tokio::time::sleep(LOOK) => Arrived::Look,
             },
             Self::Off | Self::Expired(_) => std::future::pending().await,

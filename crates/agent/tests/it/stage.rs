@@ -18,11 +18,11 @@ use windlass_llm::{
 use windlass_testkit::{HANG, Scratch};
 use windlass_tools::{Policy, Toolbox, ToolboxOptions};
 
-/// What a script says to one request.
+/// The scripted response to one request.
 pub(crate) type Saying = Vec<Result<Piece, Failure>>;
 type Script = Box<dyn FnMut(&Request) -> Saying + Send>;
 
-/// A model that follows a script, and remembers what it was asked.
+/// A model client that follows a script, and records the requests.
 pub(crate) struct Scripted {
     script: Mutex<Script>,
     pub(crate) asked: Mutex<Vec<Request>>,
@@ -43,14 +43,14 @@ impl ResponseStream for Said {
         Box::pin(async move {
             match self.0.pop_front() {
                 Some(piece) => piece.map(Some),
-                // A stream that says nothing more and does not end either.
+                // A stream that sends nothing more and does not end either.
                 None => std::future::pending().await,
             }
         })
     }
 }
 
-/// A message, and the end of the answer.
+/// A message, and the end of the response.
 pub(crate) fn say(text: &str) -> Saying {
     vec![Ok(message(text)), done()]
 }
@@ -59,7 +59,7 @@ pub(crate) fn message(text: &str) -> Piece {
     Piece::Item(Item::message(Role::Assistant, vec![ContentPart::Text(text.into())]))
 }
 
-/// Calls, and the end of the answer.
+/// Calls, and the end of the response.
 pub(crate) fn calls(calls: &[(&str, &str, Value)]) -> Saying {
     calls.iter().map(|(id, name, arguments)| Ok(call(id, name, arguments))).chain([done()]).collect()
 }
@@ -84,7 +84,7 @@ pub(crate) struct Stage {
     pub(crate) scratch: Scratch,
 }
 
-/// How a stage is set.
+/// The options of a stage.
 pub(crate) struct Setting {
     pub(crate) beginning: Beginning,
     pub(crate) change: fn(&mut AgentConfig),
@@ -140,7 +140,7 @@ impl Stage {
         assert!(self.team.say(&self.root, vec![Item::user(text)]).await);
     }
 
-    /// Says something and waits for the end of the turn.
+    /// Sends a message and waits for the end of the turn.
     pub(crate) async fn work(&mut self, text: &str) -> Status {
         self.say(text).await;
         let root = self.root.clone();
@@ -187,13 +187,13 @@ impl Stage {
         self.model.asked.lock().unwrap().len()
     }
 
-    /// Ends the team, and holds what it asked against what must always hold.
+    /// Ends the team, and checks invariants that every request must satisfy.
     pub(crate) async fn end(self) -> Scratch {
         let closing = async {
             self.team.close().await;
             self.engine.shutdown().await;
         };
-        // Nobody may be kept waiting by events that nobody takes.
+        // Drained, because agents wait while the event channel is full.
         let mut events = self.events;
         let draining = async { while events.recv().await.is_some() {} };
         tokio::select! { () = closing => {} , () = draining => {} }
@@ -205,7 +205,7 @@ impl Stage {
     }
 }
 
-/// Every call has exactly one output, after it, and every output its call.
+/// Checks that every call has exactly one output after it, and every output its call.
 fn check_pairs(request: &Request) {
     let mut open = Vec::new();
     for item in &request.items {
@@ -228,7 +228,7 @@ fn ends(kind: &EventKind) -> bool {
     )
 }
 
-/// The texts of the last answers of tools in a request, in their order.
+/// The texts of the last results of tools in a request, in their order.
 pub(crate) fn outputs(request: &Request) -> Vec<String> {
     let text = |part: &ContentPart| match part {
         ContentPart::Text(text) => text.clone(),
@@ -241,7 +241,7 @@ pub(crate) fn outputs(request: &Request) -> Vec<String> {
     request.items.iter().filter_map(output).collect()
 }
 
-/// What users and the program said in a request.
+/// The texts of the user's and the program's messages in a request.
 pub(crate) fn heard(request: &Request) -> Vec<String> {
     request.items.iter().filter_map(|item| item.words_of(Role::User)).collect()
 }

@@ -6,7 +6,7 @@ use windlass_llm::Request;
 
 use super::stage::{Saying, Setting, Stage, calls, has_heard, heard, outputs, run, say};
 
-/// A script for an agent that was told so, and another for the root.
+/// One script for all sub-agents, and another for the root agent.
 fn casting(
     child: impl Fn(&Request) -> Saying + Send + 'static,
     mut root: Vec<Saying>,
@@ -20,7 +20,7 @@ fn casting(
     }
 }
 
-/// A root that starts one sub-agent and says something else once it has heard of it, be that soon or late.
+/// A root agent that starts one sub-agent and says something else once it has the news, be that soon or late.
 fn starting_one(
     child: impl Fn(&Request) -> Saying + Send + 'static,
     last: &'static str,
@@ -62,7 +62,7 @@ async fn waiting_answers_with_the_news_and_they_are_not_told_again() {
     let answer: Value = serde_json::from_str(&outputs(&last)[1]).unwrap();
     assert_eq!(answer["timed_out"], false);
     let statuses: Vec<&Value> = answer["status"].as_object().unwrap().values().collect();
-    // Also where it was heard of before anybody waited: there is nothing left to wait for.
+    // Also where the news came before the wait began: there is nothing left to wait for.
     assert_eq!(statuses, [&json!({ "completed": "42" })]);
     stage.end().await;
 }

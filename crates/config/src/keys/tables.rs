@@ -1,10 +1,10 @@
 //! All keys, as tables. A new setting is a line here, a field of `Settings`, a line in `settings/building.rs` and, if it
 //! has a default, one in `built_in.toml`.
 //!
-//! The last word but one of each line is what a project's file may say. The rule: a project can make the agent work well
-//! inside of it, and stricter; it can neither reach the user's secrets, nor touch what the user configured, nor loosen what
-//! the user laid down. It can bring servers of its own, which are programs: that much it is trusted with, and
-//! `Loaded::project_servers` names them.
+//! The last argument but one of each line is what a project's file may set. The rule: a project may make the agent work
+//! well inside of the project, and may be stricter. It may not reach the user's secrets, change what the user
+//! configured, or loosen the user's restrictions. It may bring servers of its own, which are programs: a trusted
+//! project may do that much, and `Loaded::project_servers` names them.
 
 use super::{Key, Others, ProjectReach, Shape, Table};
 use crate::choices::{
@@ -16,9 +16,9 @@ use ProjectReach::{
 };
 use Shape::{Address, FileNames, Flag, Network, Number, Place, Places, Text, Texts, Word};
 
-/// Everything that may stand in a file.
+/// All keys of a file.
 pub(crate) static ROOT: Table = Table { keys: &[COMMON, ROOT_ONLY], others: None };
-/// What may stand in a profile.
+/// All keys of a profile.
 pub(crate) static PROFILE: Table = Table { keys: &[COMMON], others: None };
 /// All profiles.
 pub(crate) static PROFILES: Table = named("NAME", Shape::Table(&PROFILE), Users);
@@ -69,7 +69,7 @@ const COMMON: &[Key] = &[
     key("notify", Texts, Users, "A program, with arguments, that is told when a turn is over."),
 ];
 
-/// From the strictest on.
+/// From the strictest to the loosest.
 const SANDBOX_MODES: &[&str] = &["read-only", "workspace-write", "external", "full-access"];
 const WEB_SEARCHES: &[&str] = &["disabled", "cached", "live"];
 const INHERITANCES: &[&str] = &["none", "core", "all"];
@@ -216,7 +216,7 @@ const fn fixed(keys: &'static [&'static [Key]]) -> Table {
     Table { keys, others: None }
 }
 
-/// A table of names that people choose.
+/// A table whose entries have names that the user chooses.
 const fn named(placeholder: &'static str, shape: Shape, reach: ProjectReach) -> Table {
     Table { keys: &[], others: Some(Others { placeholder, shape, reach }) }
 }

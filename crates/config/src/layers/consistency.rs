@@ -1,4 +1,5 @@
-//! What must hold between values, once all layers are one: names that lead somewhere, and servers that can be reached.
+//! Checks between the values of the merged layers: names must refer to something, and servers must have an address or a
+//! program.
 
 use crate::fault::{Fault, Problem};
 use crate::tree::{Node, Tree, Value, ValueOrigin, dotted};

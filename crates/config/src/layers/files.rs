@@ -1,4 +1,4 @@
-//! The files of the layers: where they are, reading each, and collecting what is wrong with them.
+//! The files of the layers: finds and reads each, and collects their faults.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::reading::{LARGEST, Source, is_address, read};
 use crate::small_file;
 use crate::tree::{Layer, Node, Tree, TreeValue, Value, ValueOrigin};
 
-/// Everything read so far, as far as it is not in a tree yet.
+/// The state of a load: everything that was read and is not in a tree yet.
 pub(super) struct Files<'p> {
     places: &'p Places,
     profiles: Vec<Profiles>,
@@ -21,11 +21,11 @@ pub(super) struct Files<'p> {
     pub(super) notes: Vec<Note>,
 }
 
-/// The profiles that belong to one file: its tables, and the files beside it.
+/// The profiles of one file: its own tables, and the files beside it.
 pub(super) struct Profiles {
     folder: PathBuf,
     tables: Tree,
-    /// Whether the files are Codex's, whose unknown keys are no faults.
+    /// Whether the files are Codex's, whose unknown keys are not faults.
     of_codex: bool,
 }
 
@@ -34,8 +34,8 @@ impl<'p> Files<'p> {
         Self { places, profiles: Vec::new(), faults: Vec::new(), notes: Vec::new() }
     }
 
-    /// The notes, or all faults. Whether values fit together is looked at only once each of them is right: what a fault left
-    /// out would be missed there a second time.
+    /// The notes, or all faults. The merged values are checked for consistency only if each of them is valid: a value
+    /// that a fault left out would be reported a second time as missing.
     pub(super) fn finish(mut self, tree: &Tree) -> Result<Vec<Note>, Faults> {
         if self.faults.is_empty() {
             self.faults = consistency::check(tree);
@@ -43,7 +43,7 @@ impl<'p> Files<'p> {
         if self.faults.is_empty() { Ok(self.notes) } else { Err(Faults(self.faults)) }
     }
 
-    /// What `OPENAI_BASE_URL` comes to.
+    /// The layer of `OPENAI_BASE_URL`.
     pub(super) fn variable(&mut self, base_url: Option<&str>) -> Tree {
         const NAME: &str = "OPENAI_BASE_URL";
         let mut tree = Tree::default();
@@ -61,7 +61,7 @@ impl<'p> Files<'p> {
         tree
     }
 
-    /// The files that speak for the user: the administrator's, Codex's, the user's own.
+    /// The layers below the profile: the administrator's file, Codex's, the user's own.
     pub(super) fn users(&mut self, request: &Request) -> Tree {
         let mut tree = self.file(&self.places.system.join("config.toml"), &Layer::System);
         if request.import_codex {
@@ -73,7 +73,7 @@ impl<'p> Files<'p> {
         tree
     }
 
-    /// Puts the profile that was asked for, or that a file names, over everything so far.
+    /// Merges the profile that the command line or a file names over the layers so far.
     pub(super) fn profile(&mut self, request: &Request, overrides: &Tree, tree: &mut Tree) {
         let named = |tree: &Tree| match tree.leaf("profile") {
             Some(TreeValue { value: Value::Text(name), origin }) => Some((name.clone(), origin.clone())),
@@ -130,8 +130,8 @@ impl<'p> Files<'p> {
         names
     }
 
-    /// Puts a trusted project's files over a tree, as far as they may say what they say. They are held against everything the
-    /// user says, the command line included: a server that was named there is the user's too.
+    /// Merges the part of a trusted project's files that a project may set. The restrictions are relative to all of the
+    /// user's values, the command line included: a server that was named there is the user's too.
     pub(super) fn with_project(&mut self, project: &Project, mut tree: Tree, overrides: &Tree) -> Tree {
         for file in project.config_files() {
             let layer = self.file(&file, &Layer::Project);
@@ -147,7 +147,7 @@ impl<'p> Files<'p> {
         tree
     }
 
-    /// A file that must be there.
+    /// Reads a file that must exist.
     pub(super) fn required(&mut self, file: &Path, layer: &Layer, what: &str) -> Tree {
         if !file.exists() {
             self.unreadable(file, format!("{what} does not exist"));
@@ -156,7 +156,7 @@ impl<'p> Files<'p> {
         self.checked(file, layer, &PROFILE)
     }
 
-    /// A file with profiles in it, which need not be there.
+    /// Reads a file with profiles, which may be absent.
     fn file(&mut self, file: &Path, layer: &Layer) -> Tree {
         let mut tree = self.checked(file, layer, &ROOT);
         if *layer != Layer::Project {
@@ -188,7 +188,7 @@ impl<'p> Files<'p> {
         tree
     }
 
-    /// Profiles that are said on the command line: `-c profiles.NAME.key=value`.
+    /// Profiles on the command line: `-c profiles.NAME.key=value`.
     pub(super) fn keep_override_profiles(&mut self, overrides: &mut Tree) {
         let file = self.places.cwd.join("-c");
         self.keep_profiles(&file, overrides, false);
@@ -226,7 +226,7 @@ impl<'p> Files<'p> {
 impl Profiles {
     const ENDING: &'static str = ".config.toml";
 
-    /// The file of a profile, for names that are names of files.
+    /// The file name of a profile, if the profile's name is a valid file name.
     pub(super) fn file_name(name: &str) -> Option<String> {
         let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
         plain.then(|| format!("{name}{}", Self::ENDING))

@@ -1,7 +1,7 @@
-//! The age file format, version 1, with a passphrase: <https://age-encryption.org/v1>. A text header holds the key of the
-//! file, wrapped under a key that scrypt makes of the passphrase; then come chunks of 64 KiB, each sealed, the last one
-//! marked. Written over the ciphers of others; only the format is ours. What `age -p` writes is read, and the other way
-//! round.
+//! The age file format, version 1, with a passphrase: <https://age-encryption.org/v1>. A text header holds the key of
+//! the file, wrapped under a key that scrypt derives from the passphrase; then follow chunks of 64 KiB, each sealed,
+//! the last one marked. The ciphers are crates of others; only the format is implemented here. It is compatible with
+//! `age -p` both ways.
 
 mod header;
 
@@ -24,7 +24,7 @@ const SALT: usize = 16;
 const FILE_KEY: usize = 16;
 const TAG: usize = 16;
 const CHUNK: usize = 64 << 10;
-/// The most work that a file from elsewhere may ask for: 1 GiB of memory.
+/// The highest work factor that is accepted when decrypting: 1 GiB of memory.
 const MOST_WORK: u8 = 20;
 
 /// Why a file could not be encrypted or decrypted.
@@ -36,19 +36,19 @@ pub enum AgeError {
     /// The work factor is out of bounds.
     #[error("the work factor {0} is not between 1 and {MOST_WORK}")]
     WorkFactor(u8),
-    /// There is no randomness.
+    /// The kernel gave no random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(std::io::Error),
-    /// The file is not one of age's.
+    /// It is not an age file.
     #[error("this is not an age file: {0}")]
     NotAge(&'static str),
-    /// It is encrypted to keys.
+    /// It is encrypted to keys and has no passphrase.
     #[error("the file is encrypted to a key, not with a passphrase")]
     NoPassphrase,
     /// The passphrase is wrong.
     #[error("the passphrase is wrong")]
     WrongPassphrase,
-    /// The file was changed or cut off.
+    /// The file was modified or truncated.
     #[error("the file is damaged: it was changed or cut off")]
     Damaged,
 }
@@ -90,7 +90,7 @@ pub(super) fn decrypt(file: &[u8], passphrase: &Passphrase) -> Result<Zeroizing<
 }
 
 impl Header<'_> {
-    /// The payload, once the header has proved to be the one that was written with the key.
+    /// Decrypts the payload, after the MAC has proved that the header was written with this key.
     fn open(&self, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, AgeError> {
         header_mac(file_key, self.sealed)?.verify_slice(&self.mac).map_err(|_| AgeError::Damaged)?;
         let (nonce, body) = self.payload()?;
@@ -99,7 +99,7 @@ impl Header<'_> {
 }
 
 fn open_chunks(payload: &ChaCha20Poly1305, body: &[u8]) -> Result<Zeroizing<Vec<u8>>, AgeError> {
-    // Made as long as it gets, so that no shorter copy is left behind.
+    // Allocated at full size, because a reallocation would leave a copy behind that is not wiped.
     let mut plain = Zeroizing::new(Vec::with_capacity(body.len()));
     let mut chunks = body.chunks(CHUNK + TAG).enumerate().peekable();
     if chunks.peek().is_none() {
@@ -109,7 +109,7 @@ fn open_chunks(payload: &ChaCha20Poly1305, body: &[u8]) -> Result<Zeroizing<Vec<
         let is_last = chunks.peek().is_none();
         let opened = payload.decrypt(&chunk_nonce(number, is_last), chunk).map_err(|_| AgeError::Damaged)?;
         let opened = Zeroizing::new(opened);
-        // A last chunk with nothing in it is only right where there is nothing at all.
+        // An empty last chunk is valid only if the whole payload is empty.
         if opened.is_empty() && number > 0 {
             return Err(AgeError::Damaged);
         }
@@ -153,7 +153,7 @@ fn header_mac(file_key: &[u8], header: &[u8]) -> Result<Hmac<Sha256>, AgeError> 
     Ok(mac)
 }
 
-/// Eleven bytes of number, and one that marks the last.
+/// Eleven bytes with the number, and one that marks the last chunk.
 fn chunk_nonce(number: usize, is_last: bool) -> Nonce {
     let mut nonce = [0; 12];
     nonce[3..11].copy_from_slice(&(number as u64).to_be_bytes());

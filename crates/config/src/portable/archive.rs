@@ -1,7 +1,7 @@
-//! The archive inside: a tar of plain files, the least that `tar` itself reads (ustar). The first entry says whose format it
-//! is, `windlass-portable` with the version; then come files below `config/` (the user's configuration directory) and
-//! `agents/` (`~/.agents`). Reading is strict: another kind of entry, or a name that could lead elsewhere, refuses the whole
-//! archive.
+//! The archive inside: a tar of plain files, in the minimal form that `tar` itself reads (ustar). The first entry
+//! identifies the format, `windlass-portable` with the version; then follow files below `config/` (the user's
+//! configuration directory) and `agents/` (`~/.agents`). Reading is strict: an entry of another type, or a name that
+//! could lead elsewhere, rejects the whole archive.
 
 use super::LARGEST;
 
@@ -10,11 +10,11 @@ const MARKER: &str = "windlass-portable";
 const VERSION: &[u8] = b"1\n";
 const MOST_FILES: usize = 5000;
 const DEEPEST: usize = 12;
-/// Names are kept whole in the first field of an entry, or split at a slash into two.
+/// The first field of an entry holds names up to this length. Longer ones are split at a slash into two fields.
 const NAME: usize = 100;
 const PREFIX: usize = 155;
 
-/// A file in an archive.
+/// A file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PackedFile {
     /// Its name, beginning with `config/` or `agents/`.
@@ -29,30 +29,30 @@ pub enum ArchiveError {
     /// A name is too long for the format.
     #[error("the name {0:?} is too long")]
     NameTooLong(String),
-    /// A name could lead elsewhere, or is for nothing that is imported.
+    /// A name could lead elsewhere, or is not importable.
     #[error("the name {0:?} is not one that is imported")]
     Name(String),
-    /// An entry is a link, a device or something else that is no plain file.
+    /// An entry is a link, a device or anything else that is not a plain file.
     #[error("{name:?} is not a plain file but of kind {kind:?}")]
     Kind {
         /// Its name.
         name: String,
-        /// The letter of its kind.
+        /// The letter of its type.
         kind: char,
     },
-    /// Two entries have one name.
+    /// Two entries have the same name.
     #[error("{0:?} is there twice")]
     Twice(String),
     /// There are too many files, or too many bytes.
     #[error("there are more than {MOST_FILES} files or {} MiB", LARGEST >> 20)]
     TooLarge,
-    /// It is another kind of archive, or of a later version.
+    /// It is an archive of another kind, or of a later version.
     #[error("it was not made by windlass, or by a later version of it")]
     Foreign,
     /// It is damaged.
     #[error("it is damaged at byte {at}")]
     Damaged {
-        /// Where.
+        /// The offset.
         at: usize,
     },
 }
@@ -70,7 +70,7 @@ pub(super) fn pack(files: &[PackedFile]) -> Result<Vec<u8>, ArchiveError> {
     Ok(tar)
 }
 
-/// Reads an archive, all of it or nothing.
+/// Reads a whole archive, or fails.
 pub(super) fn unpack(tar: &[u8]) -> Result<Vec<PackedFile>, ArchiveError> {
     if tar.len() > LARGEST {
         return Err(ArchiveError::TooLarge);
@@ -99,8 +99,8 @@ pub(super) fn unpack(tar: &[u8]) -> Result<Vec<PackedFile>, ArchiveError> {
     if names.is_empty() { Err(ArchiveError::Foreign) } else { Ok(files) }
 }
 
-/// Whether a name is one that is taken along: configuration files, instructions, roles and skills, and nothing that a path
-/// could escape by. Rules files and whatever else lies there are not.
+/// Whether a name is exported and imported: configuration files, instructions, roles and skills, without components by
+/// which a path could escape. Rules files and all other files are not.
 pub(super) fn is_portable(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
     let plain = |part: &&str| {
@@ -145,7 +145,7 @@ fn header(file: &PackedFile) -> Result<[u8; BLOCK], ArchiveError> {
     Ok(block)
 }
 
-/// The name in two parts that fit, the first one often empty.
+/// Splits a name into two parts that fit the fields; the first one is often empty.
 fn split_name(name: &str) -> Option<(&str, &str)> {
     if name.len() <= NAME {
         return Some(("", name));
@@ -158,12 +158,12 @@ fn split_name(name: &str) -> Option<(&str, &str)> {
 
 struct ArchiveEntry {
     file: PackedFile,
-    /// Where the next one begins.
+    /// The offset of the next entry.
     end: usize,
 }
 
 impl ArchiveEntry {
-    /// The entry that begins here; nothing, if the archive ends here as it should.
+    /// Parses the entry at this offset; `None` at a valid end of the archive.
     fn parse(tar: &[u8], at: usize) -> Result<Option<Self>, ArchiveError> {
         let damaged = || ArchiveError::Damaged { at };
         let block = tar.get(at..at + BLOCK).ok_or_else(damaged)?;
@@ -191,7 +191,7 @@ impl ArchiveEntry {
     }
 }
 
-/// The sum of all bytes, with blanks in place of the sum itself.
+/// The sum of all bytes, with spaces in place of the checksum's own field.
 fn checksum(block: &[u8]) -> u64 {
     let own = block[148..156].iter().map(|byte| u64::from(*byte)).sum::<u64>();
     block.iter().map(|byte| u64::from(*byte)).sum::<u64>() - own + 8 * u64::from(b' ')
@@ -203,7 +203,7 @@ fn octal(field: &[u8]) -> Option<u64> {
     digits.then(|| u64::from_str_radix(text, 8).ok()).flatten()
 }
 
-/// A text that ends with a zero or with its field.
+/// A text that ends at a zero byte or at the end of its field.
 fn text(field: &[u8]) -> Option<&str> {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     std::str::from_utf8(&field[..end]).ok()
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// An entry whose header was changed, its sum made right again.
+    /// An entry with a modified header and a valid checksum.
     fn forged(change: impl Fn(&mut [u8])) -> Vec<u8> {
         let mut tar = pack(&[file("config/skills/a/x", b"text")]).unwrap();
         let block = &mut tar[2 * BLOCK..3 * BLOCK];

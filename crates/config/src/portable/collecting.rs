@@ -1,5 +1,5 @@
-//! What is exported: the user's configuration files, instructions, roles and skills, as far as they are plain files. Links
-//! are not followed, so that nothing from elsewhere slips in.
+//! Collects the files of an export: the user's configuration files, instructions, roles and skills, if they are plain
+//! files. Links are not followed, so that no file from elsewhere is included.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use crate::small_file;
 const DEEPEST: usize = 10;
 const MOST_FILES: usize = 5000;
 
-/// What goes along and what does not.
+/// The files to export, and the parts that were left out.
 #[derive(Debug)]
 pub(super) struct Collected {
     pub(super) files: Vec<PackedFile>,
@@ -79,7 +79,7 @@ impl Collected {
     fn cleaned(&mut self, path: &Path, name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, ExportError> {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
-            // Not a text, so there are no words to look for.
+            // Not text, so there are no words to check.
             Err(error) => return Ok(error.into_bytes()),
         };
         let is_configuration =
@@ -103,8 +103,9 @@ impl Collected {
         Ok(text.into_bytes())
     }
 
-    /// A configuration that names its instructions where they are after an import. Those that are not in the configuration's directory
-    /// go along under another name; a key whose file cannot is left out, since the agent refuses to start without the file.
+    /// Rewrites a configuration so that it names its instructions files by their paths after an import. Files from
+    /// outside of the configuration's directory are exported under another name. A key whose file cannot be exported is
+    /// left out, because the agent refuses to start without the file.
     fn with_instructions(&mut self, path: &Path, name: &str, text: &str) -> Result<String, ExportError> {
         let not_toml = |error: toml_edit::TomlError| ExportError::NotToml {
             path: path.to_owned(),
@@ -130,14 +131,14 @@ impl Collected {
         Ok(document.to_string())
     }
 
-    /// The name by which a configuration finds a file of instructions after an import, if the file can go along.
+    /// The name by which a configuration finds an instructions file after an import, if the file can be exported.
     fn instructions(&mut self, path: &Path, name: &str, named: &str) -> Result<Option<String>, ExportError> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let file = instructions::meant(named, folder, self.places.home.as_deref());
         if !file.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Ok(None);
         }
-        // From the configuration's own folder up to the directory of all of them.
+        // From the configuration's own directory up to the root of the configuration directory.
         let up = "../".repeat(name.matches('/').count().saturating_sub(1));
         let inside = self.places.config.as_deref().and_then(|config| file.strip_prefix(config).ok());
         if let Some(inside) = inside.and_then(Path::to_str) {
@@ -153,7 +154,7 @@ impl Collected {
         let Some(base) = file.file_name().and_then(|base| base.to_str()) else { return Ok(None) };
         let taken = |this: &Self, name: &str| this.files.iter().any(|file| file.name == name);
         let config = self.places.config.clone();
-        // The user's own file of that name goes along, too, later.
+        // The user's own file with that name will be exported later, so the name is not free.
         let is_theirs = |inside: &str| {
             config.as_ref().is_some_and(|config| config.join(inside).symlink_metadata().is_ok())
         };
@@ -177,7 +178,7 @@ impl Collected {
     }
 }
 
-/// Whether a folder is one of those that are looked into.
+/// Whether a directory is searched for files to export.
 fn may_hold_portable(name: &str) -> bool {
     ["config/skills", "config/agents", "config/instructions", "agents/skills"]
         .iter()

@@ -1,5 +1,6 @@
-//! Writing what an archive holds, all of it or nothing: everything is laid beside its place first; only then do the files
-//! take their names, and if one cannot, those before it get their old contents back. Links are not written through.
+//! Writes the files of an archive, all or none: first each is written under a temporary name beside its target; only
+//! then are they renamed, and if a rename fails, the targets before it get their old contents back. Links are never
+//! written through.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -36,7 +37,7 @@ pub(super) fn install(
 
 struct Target<'f> {
     file: &'f PackedFile,
-    /// The directory that is ours to write below.
+    /// The directory below which we may write.
     root: PathBuf,
     path: PathBuf,
 }
@@ -51,7 +52,7 @@ fn target<'f>(file: &'f PackedFile, places: &Places) -> Result<Target<'f>, Impor
     Ok(Target { file, path: root.join(rest), root })
 }
 
-/// What is new, what differs, and what is the same already.
+/// Sorts the files into new, different and identical ones.
 fn compare(targets: &[Target<'_>]) -> Result<Imported, ImportError> {
     let mut imported = Imported::default();
     for target in targets {
@@ -68,7 +69,7 @@ fn compare(targets: &[Target<'_>]) -> Result<Imported, ImportError> {
 }
 
 impl Target<'_> {
-    /// Everything below the root on the way is a folder or not there, and the file is a plain file or not there.
+    /// Checks that each component below the root is a directory or absent, and the target a plain file or absent.
     fn check_way(&self) -> Result<(), ImportError> {
         let in_the_way = |path: &Path| ImportError::InTheWay { path: path.to_owned() };
         for path in self.path.ancestors().take_while(|path| *path != self.root) {
@@ -82,18 +83,18 @@ impl Target<'_> {
     }
 }
 
-/// What was done so far, to be finished or undone.
+/// The steps that were taken so far, to be completed or undone.
 #[derive(Default)]
 struct Work {
     staged: Vec<Staged>,
-    /// Folders that were made, the outermost first.
+    /// The directories that were created, the outermost first.
     made: Vec<PathBuf>,
 }
 
 struct Staged {
     path: PathBuf,
     beside: PathBuf,
-    /// Where the file is that stood there before.
+    /// The path to which the target's old file was moved.
     backup: Option<PathBuf>,
     is_placed: bool,
 }
@@ -126,15 +127,15 @@ impl Work {
         Ok(())
     }
 
-    /// Everything is in place; what stood there before goes.
+    /// Removes the old files once everything is in place.
     fn forget(&self) {
         for backup in self.staged.iter().filter_map(|staged| staged.backup.as_ref()) {
-            // A leftover is untidy and no failure: the import is done.
+            // A file that stays behind is untidy but no failure: the import is complete.
             let _ = fs::remove_file(backup);
         }
     }
 
-    /// As it was. What cannot be undone now could not be done a moment ago either.
+    /// Restores the old state. Errors are ignored, because there is nothing left to try.
     fn undo(&self) {
         for staged in self.staged.iter().rev() {
             let _ = fs::remove_file(if staged.is_placed { &staged.path } else { &staged.beside });
@@ -165,7 +166,7 @@ fn write(beside: &Path, target: &Target<'_>) -> io::Result<()> {
     let mut file = File::create_new(beside)?;
     let mode = match target.path.metadata() {
         Ok(before) => before.permissions().mode() & 0o777,
-        // A configuration may hold secrets.
+        // A configuration may contain secrets.
         Err(_) if target.path.extension().is_some_and(|extension| extension == "toml") => 0o600,
         Err(_) if target.file.executable => 0o755,
         Err(_) => 0o644,

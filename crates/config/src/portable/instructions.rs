@@ -1,4 +1,5 @@
-//! Files that a configuration names with `model_instructions_file`: without them the agent would not start after an import.
+//! Files that a configuration names with `model_instructions_file`. Without them the agent would not start after an
+//! import.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +8,11 @@ use toml_edit::{DocumentMut, Item, TableLike, value};
 /// The key that names such a file, in a configuration, a profile or a role.
 const KEY: &str = "model_instructions_file";
 
-/// Where files from outside of the configuration's directory go in an archive.
+/// The directory in an archive for files from outside of the configuration's directory.
 pub(super) const FOLDER: &str = "instructions";
 
-/// Puts another name in the place of each file that a configuration names; the key goes where there is none. Says which keys went.
+/// Replaces the path of each file that a configuration names; removes the key if there is no new path. Returns the
+/// removed keys.
 pub(super) fn rename(
     document: &mut DocumentMut,
     mut new_name: impl FnMut(&str) -> Option<String>,
@@ -43,7 +45,7 @@ fn rename_in(
     }
 }
 
-/// The file that a value means in a configuration of this folder.
+/// The path of the file that a value names in a configuration of this directory.
 pub(super) fn meant(named: &str, folder: &Path, home: Option<&Path>) -> PathBuf {
     match (named.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),

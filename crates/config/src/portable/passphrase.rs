@@ -1,4 +1,4 @@
-//! A passphrase in memory: debugging output does not show it, and it is wiped when it is dropped.
+//! A passphrase in memory: debug output does not show it, and it is wiped when it is dropped.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 pub struct Passphrase(Zeroizing<String>);
 
 impl Passphrase {
-    /// Whether nothing was given.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,18 +1,18 @@
-//! What is a secret, by its place in a configuration or by its looks, and taking it out. Errs on the side of leaving out:
-//! a header too few is noticed and typed again, a key too many is gone for good.
+//! Recognises secrets by their key in a configuration or by their form, and removes them. In doubt a value counts as a
+//! secret: the user notices a missing header and types it again, but a leaked key cannot be taken back.
 
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::Omission;
 
-/// In place of a secret in a text. A word that may also stand where a key of TOML stands.
+/// The replacement for a secret in a text. It is also valid as a key in TOML.
 const LEFT_OUT: &str = "LEFT-OUT";
 const SECRET: &str = "it is or may be a secret";
 const TRUST: &str = "which projects are trusted is for each machine to say";
 /// Words in the names of secrets.
 const NAMES: [&str; 9] =
     ["auth", "token", "secret", "password", "passwd", "passphrase", "credential", "cookie", "signature"];
-/// How keys of well-known services begin. Each is followed by at least twelve other letters.
+/// The first characters of the keys of well-known services. At least twelve other characters follow them.
 const BEGINNINGS: [&str; 27] = [
     "sk-",
     "sk_",
@@ -43,16 +43,16 @@ const BEGINNINGS: [&str; 27] = [
     "eyJ",
 ];
 const SHORTEST_REST: usize = 12;
-/// A word this long, of letters of both cases and digits, is hardly one of a language.
+/// A word of at least this length with letters of both cases and digits is probably not natural language.
 const LONG: usize = 32;
 const FEWEST_DIGITS: usize = 4;
 
-/// Whether the text at this place of a configuration is, or may be, a secret.
+/// Whether the text under this key of a configuration is, or may be, a secret.
 pub(crate) fn is_secret(path: &[String], text: &str) -> bool {
     let name = path.last().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
     let table = path.iter().rev().nth(1).map(String::as_str).unwrap_or_default();
     match table {
-        // Names of variables, not what they hold.
+        // The values are names of variables, not their contents.
         "env_http_headers" => false,
         "env" => true,
         _ if name.ends_with("env_var") || name == "env_key" => false,
@@ -62,7 +62,7 @@ pub(crate) fn is_secret(path: &[String], text: &str) -> bool {
     }
 }
 
-/// The same of a list, which goes as a whole: one with a hole in it says something else.
+/// The same for a list, which is left out as a whole: without one of its entries it would mean something else.
 pub(crate) fn is_secret_list<'t>(path: &[String], texts: impl Iterator<Item = &'t str>) -> bool {
     let is_arguments = path.last().is_some_and(|name| name == "args" || name == "notify");
     let is_flag = |text: &str| text.starts_with('-') && sounds_secret(&text.to_ascii_lowercase());
@@ -70,7 +70,7 @@ pub(crate) fn is_secret_list<'t>(path: &[String], texts: impl Iterator<Item = &'
     texts.any(|text| looks_secret(text) || (is_arguments && is_flag(text)))
 }
 
-/// Takes secrets out of a configuration file, and what is not for another machine. Comments are looked at too.
+/// Removes secrets and machine-specific values from a configuration file, also from its comments.
 pub(super) fn clean_configuration(
     text: &str,
     name: &str,
@@ -85,7 +85,7 @@ pub(super) fn clean_configuration(
     Ok((text, left_out))
 }
 
-/// Takes out of a configuration file who is trusted, which is a matter of each machine.
+/// Removes the trusted projects from a configuration file, because trust is given on each machine.
 pub(super) fn without_trust(text: &str, name: &str) -> Result<(String, Vec<Omission>), toml_edit::TomlError> {
     let mut document = text.parse::<DocumentMut>()?;
     if document.remove("projects").is_none() {
@@ -95,7 +95,7 @@ pub(super) fn without_trust(text: &str, name: &str) -> Result<(String, Vec<Omiss
     Ok((document.to_string(), vec![omission]))
 }
 
-/// Replaces what looks like a secret in a text.
+/// Replaces words that look like secrets in a text.
 pub(super) fn clean_text(text: &str, name: &str) -> (String, Vec<Omission>) {
     let (mut cleaned, mut left_out) = (String::with_capacity(text.len()), Vec::new());
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -115,7 +115,7 @@ pub(super) fn clean_text(text: &str, name: &str) -> (String, Vec<Omission>) {
     (cleaned, left_out)
 }
 
-/// Whether a whole file is a secret, by its name or by what it begins with.
+/// Whether a whole file is a secret, by its name or by its first bytes.
 pub(super) fn is_secret_file(name: &str, bytes: &[u8]) -> bool {
     const ENDINGS: [&str; 8] = [".pem", ".key", ".p12", ".pfx", ".env", ".keystore", ".kdbx", ".netrc"];
     let file = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
@@ -156,7 +156,7 @@ fn is_secret_item(item: &Item, path: &[String]) -> bool {
     }
 }
 
-/// Keys of ours that only sound like secrets.
+/// Keys of our own that only sound like secrets.
 fn is_known_key(name: &str) -> bool {
     name.ends_with("_limit") || name.ends_with("_instructions") || name.contains("env_")
 }
@@ -170,7 +170,7 @@ fn looks_secret(text: &str) -> bool {
     !secret_words(text).is_empty()
 }
 
-/// The words of a line that look like secrets, with where they stand.
+/// The words of a line that look like secrets, with their positions.
 fn secret_words(line: &str) -> Vec<(usize, &str)> {
     let mut found: Vec<(usize, &str)> = words(line).filter(|(_, word)| is_known_secret(word)).collect();
     let logins = login(line)
@@ -194,7 +194,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn is_known_secret(word: &str) -> bool {
     let rest = BEGINNINGS.iter().find_map(|beginning| word.strip_prefix(beginning));
     let rest = rest.filter(|rest| rest.len() >= SHORTEST_REST && !rest.contains('/'));
-    // `sk-` also begins names of files; keys have digits in them.
+    // `sk-` also begins file names, but keys contain digits.
     rest.is_some_and(|rest| rest.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
@@ -209,7 +209,7 @@ fn is_random(word: &str) -> bool {
         && has(u8::is_ascii_lowercase)
 }
 
-/// A name and a password in an address: `https://ada:secret@example.org`.
+/// The user name and password of each URL that has them, such as `https://ada:secret@example.org`, with their position.
 fn login(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.match_indices("://").filter_map(|(at, mark)| {
         let begin = at + mark.len();
@@ -218,7 +218,7 @@ fn login(line: &str) -> impl Iterator<Item = (usize, &str)> {
         let authority = &line[begin..end.map_or(line.len(), |length| begin + length)];
         let (login, _) = authority.rsplit_once('@')?;
         let (_, password) = login.split_once(':')?;
-        // What stands for a password is none.
+        // A placeholder for a password is not a secret.
         let is_placeholder = password.is_empty() || password.starts_with(['$', '{', '<', '*']);
         (!is_placeholder).then_some((begin, login))
     })

@@ -1,5 +1,5 @@
-//! From a checked tree to typed settings. Cannot fail: what a tree may hold was checked when it was read, and what was not
-//! said has its default in the built-in layer or here.
+//! From a checked tree to typed settings. Cannot fail: the tree's values were checked when they were read, and each
+//! missing value has a default in the built-in layer or here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -201,7 +201,8 @@ fn tools(view: View<'_>) -> Tools {
     }
 }
 
-/// `tools.web_search = true` is an older way to say `web_search = "live"`; of the two, the one from the higher layer holds.
+/// `tools.web_search = true` is an older way to write `web_search = "live"`; of the two, the one from the higher layer
+/// counts.
 fn web_search(root: View<'_>) -> WebSearch {
     let said = root.word("web_search", WebSearch::from_word).unwrap_or(WebSearch::Disabled);
     let Some(older) = root.0.and_then(|tree| tree.table("tools")?.leaf("web_search")) else { return said };
@@ -226,7 +227,7 @@ fn trust_level(path: String, view: View<'_>) -> Option<(PathBuf, TrustLevel)> {
     Some((path.into(), view.word("trust_level", TrustLevel::from_word)?))
 }
 
-/// A table that may not be there, and its values by name.
+/// A table that may be absent, and its values by name.
 #[derive(Clone, Copy)]
 struct View<'t>(Option<&'t Tree>);
 

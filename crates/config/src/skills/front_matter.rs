@@ -1,6 +1,6 @@
-//! What stands between two lines of `---` at the beginning of a SKILL.md: YAML, of which this reads a small strict part:
-//! keys with texts, bare, quoted or as blocks, and comments. Other keys may hold anything that is indented below them. Where
-//! this is more lenient than YAML, it is where people are: a bare text may hold `: `.
+//! The front matter of a SKILL.md, between two lines of `---`: a small strict subset of YAML, with keys, texts (bare,
+//! quoted or as blocks), and comments. Other keys may have any values that are indented below them. It is more lenient
+//! than YAML in one common case: a bare text may contain `: `.
 
 mod lines;
 mod scalar;
@@ -9,31 +9,31 @@ use lines::Lines;
 
 use super::mention;
 
-/// The longest name and description, in letters.
+/// The longest name and description, in characters.
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 4096;
 
-/// What a skill says about itself.
+/// The front matter of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontMatter {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
 }
 
-/// Why it could not be read.
+/// Why a front matter is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct FrontMatterError {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
 impl FrontMatter {
-    /// Reads a SKILL.md.
+    /// Parses a SKILL.md.
     pub fn parse(text: &str) -> Result<Self, FrontMatterError> {
         let (front, _) = split(text)?;
         let (mut name, mut description) = (None, None);
@@ -58,7 +58,7 @@ impl FrontMatter {
     }
 }
 
-/// The text after the front matter; all of it, if there is none.
+/// The text after the front matter; the whole text if there is none.
 pub(super) fn body(text: &str) -> &str {
     split(text).map_or(text, |(_, body)| body)
 }

@@ -1,10 +1,10 @@
-//! `$name` in a prompt.
+//! Finds `$name` in a prompt.
 
-/// The longest name that is looked for.
+/// The longest name that is considered.
 const LONGEST: usize = 100;
 
-/// What stands behind each dollar sign that begins a word. Whether there is such a skill is for others to say; `$HOME` and
-/// prices come along.
+/// The words after each dollar sign that begins a word. The caller decides whether such a skill exists; `$HOME` and
+/// prices are among the results.
 pub(super) fn names(prompt: &str) -> impl Iterator<Item = &str> {
     prompt.match_indices('$').filter_map(|(at, _)| {
         let before = prompt[..at].chars().next_back();

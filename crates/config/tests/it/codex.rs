@@ -1,4 +1,4 @@
-//! The configuration of Codex: what is known counts, what is not is noted, secrets stay where they are.
+//! The configuration of Codex: known keys count, unknown ones are noted, secrets are not copied.
 
 use windlass_config::{McpTransport, Request, Trust, WireApi};
 

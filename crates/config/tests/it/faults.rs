@@ -1,4 +1,4 @@
-//! What is wrong is told all at once, with file, line, key and what was probably meant.
+//! All faults are reported at once, with file, line, key and a suggestion.
 
 use windlass_config::Request;
 

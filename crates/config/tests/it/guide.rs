@@ -1,4 +1,4 @@
-//! The user guide is true: its examples load, and its table of keys is the program's own.
+//! Checks the user guide: its examples load, and its table of keys equals the program's own.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ fn the_table_of_keys_is_the_programs_own() {
     let mut table =
         String::from("\n| key | what stands there | a project may say | what for |\n|---|---|---|---|\n");
     for key in reference() {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(table, "| `{}` | {} | {} | {} |", key.key, key.expected, key.project, key.about);
     }
     let written = GUIDE.split("<!-- keys -->\n").nth(1).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which layer wins, and that every value knows where it came from.
+//! The precedence of layers, and the origin of every value.
 
 use proptest::prelude::*;
 use windlass_config::{

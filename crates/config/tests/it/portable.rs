@@ -1,4 +1,5 @@
-//! The file to take along: what real `age` wrote is read, what goes in comes out, and nothing goes where it should not.
+//! The portable file: files written by the real `age` can be read, an import restores an export, and nothing is written
+//! elsewhere.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -164,7 +165,7 @@ fn nothing_is_exported_where_nothing_is_or_where_secrets_cannot_be_told() {
     assert!(matches!(export(&world.places, &exporting(Secrets::LeaveOut)), Err(ExportError::NotToml { .. })));
 }
 
-/// The agent refused to start after an import: the file was left out, and nothing said so.
+/// A regression: the export left the file out without a message, and the agent refused to start after the import.
 #[test]
 fn the_instructions_that_a_configuration_names_go_along_or_their_key_is_left_out_and_named() {
     let from = World::new("instructions");
@@ -291,7 +292,7 @@ proptest! {
         let _ = import(&bytes, &world.places, &importing(Existing::Refuse));
         let mut begun = BY_AGE[..keep].to_vec();
         begun.extend(bytes);
-        // A header that asks for real work is not what this is about.
+        // A complete header makes scrypt do real work, which is not the subject of this test.
         if !begun.windows(5).any(|window| window == b"\n--- ") {
             let _ = import(&begun, &world.places, &importing(Existing::Refuse));
         }

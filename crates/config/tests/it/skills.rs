@@ -1,4 +1,4 @@
-//! Skills: where they are found, which of two counts, what the model is told.
+//! Skills: where they are found, which of two counts, and the text for the model.
 
 use windlass_config::skills::{SkillScope, Skills, find};
 
@@ -111,7 +111,7 @@ fn links_in_a_circle_end() {
     assert_eq!(names(&skills), ["b"]);
 }
 
-/// A repository could otherwise have any file of the user's sent to the model.
+/// Otherwise a repository could have any file of the user's sent to the model.
 #[test]
 fn a_skill_of_a_project_that_is_a_link_out_of_it_does_not_count() {
     let world = World::new("outside");
@@ -125,7 +125,7 @@ fn a_skill_of_a_project_that_is_a_link_out_of_it_does_not_count() {
     link("elsewhere/folder", "folder");
     world.folder("project/.agents/skills/file");
     link("elsewhere/folder/SKILL.md", "file/SKILL.md");
-    // One that stays in the project counts, and one that leaves it later is not read.
+    // A link that stays in the project counts, and one that is changed later to leave it is not read.
     world.folder("project/.agents/skills/late");
     skill(&world, "project/docs/late", "late", "x");
     link("project/docs/late/SKILL.md", "late/SKILL.md");

@@ -1,4 +1,4 @@
-//! Writing trust down keeps everything else in the user's file.
+//! Recording trust keeps everything else in the user's file.
 
 use std::os::unix::fs::PermissionsExt;
 

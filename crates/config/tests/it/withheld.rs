@@ -1,4 +1,4 @@
-//! What commands never get to see.
+//! The variables that commands never get.
 
 use windlass_config::withheld;
 

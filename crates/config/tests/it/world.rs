@@ -1,4 +1,4 @@
-//! A small world of files: a home, a machine's configuration, and a project with a working directory inside.
+//! The fixture: a home, a machine's configuration, and a project with a working directory inside.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl World {
         world
     }
 
-    /// A world whose user's file says this.
+    /// A world whose user file has this text.
     pub(crate) fn with_user(name: &str, text: &str) -> Self {
         let world = Self::new(name);
         world.user(text);
@@ -78,13 +78,13 @@ impl World {
         load(&self.places, request)
     }
 
-    /// The faults of what is there, as lines, with the home as `~` and the world's root as `/`.
+    /// The faults of the files, as lines, with the home as `~` and the world's root as `/`.
     pub(crate) fn faults(&self, request: &Request) -> Vec<String> {
         let faults = self.ask(request).expect_err("there are faults");
         faults.to_string().lines().map(|line| self.shortened(line)).collect()
     }
 
-    /// The notes, as lines, in the same way.
+    /// The notes, as lines, in the same form.
     pub(crate) fn notes(&self, loaded: &Loaded) -> Vec<String> {
         loaded.notes.iter().map(|note| self.shortened(&note.to_string())).collect()
     }

@@ -1,9 +1,9 @@
-//! The end of what a server printed to its standard error, for the day it fails.
+//! The end of a server's standard error, kept to explain a failure.
 
-/// Bytes that are kept.
+/// The most bytes that are kept.
 const KEPT: usize = 4 * 1024;
 
-/// Lines that are shown.
+/// The most lines that are shown.
 const SHOWN: usize = 20;
 
 /// The newest bytes.
@@ -11,7 +11,7 @@ const SHOWN: usize = 20;
 pub(super) struct Tail(Vec<u8>);
 
 impl Tail {
-    /// Takes more bytes.
+    /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
         if self.0.len() > KEPT {

@@ -1,16 +1,16 @@
-//! Messages into a program's input, whole and in order, however slowly it reads.
+//! Writes messages into a program's input, whole and in order, however slowly the program reads.
 
 use tokio::sync::{mpsc, watch};
 use windlass_engine::{InputError, Progress, QUEUE_LIMIT, Session};
 
-/// How much is offered at once.
+/// How many bytes are offered at once.
 const STEP: usize = QUEUE_LIMIT / 4;
 
-/// Writes until the program takes no more, or nobody has anything to say.
+/// Writes until the program takes no more input, or all senders are gone.
 pub(super) async fn write(session: Session, mut messages: mpsc::Receiver<Vec<u8>>) {
     let mut progress = session.watch();
     while let Some(message) = messages.recv().await {
-        // That it reads no more is seen by who reads its output, as its end.
+        // The reader notices the server's end by itself, so nothing needs to be reported here.
         if write_whole(&session, &mut progress, &message).await.is_err() {
             return;
         }

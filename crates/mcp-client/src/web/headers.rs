@@ -1,5 +1,4 @@
-//! What a request says about itself in headers, where the protocol wants it there too: so that machines on the way need not
-//! read bodies.
+//! The headers in which the protocol repeats parts of a request, so that intermediaries need not parse bodies.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Question;
 
-/// The headers of a request: its method, what it is about, and arguments that the tool wants repeated.
+/// The headers of a request: its method, its target, and the arguments that the tool's schema marks.
 pub(super) fn of_request(question: &Question<'_>) -> Vec<(String, String)> {
     let mut headers = vec![("Mcp-Method".to_owned(), question.method.to_owned())];
     let about = match question.method {
@@ -46,7 +45,7 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// A value as a header can carry it.
+/// Encodes a value for a header.
 fn carried(value: &str) -> String {
     let plain = value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let edged = value.starts_with(' ') || value.ends_with(' ');

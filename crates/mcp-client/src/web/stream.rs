@@ -1,5 +1,5 @@
-//! Streams of events: the one that answers a request, taken up again where it broke off, and the one on which a server says
-//! what it likes.
+//! Event streams: the one that answers a request, resumed where it broke off, and the one for the server's own
+//! messages.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::message::{self, Message};
 use crate::notes::quote;
 use crate::protocol_revision::Era;
 
-/// How often in a row a stream that brings nothing is taken up again.
+/// How many times in a row a stream that brings no message is resumed.
 const FRUITLESS: u32 = 5;
 
-/// The pause before that, where the server names none.
+/// The pause before that, if the server gives none.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause that a server may ask for.
@@ -30,7 +30,7 @@ pub(super) struct Follow<'a> {
 }
 
 impl Follow<'_> {
-    /// Takes what comes until the answer is there. A stream that breaks off and can be taken up again is.
+    /// Reads until the response is there. A stream that breaks off is resumed if the server supports it.
     pub(super) async fn until_answered(&self, id: u64, body: Box<dyn HttpBody>) -> Result<Value, Fault> {
         let (mut events, mut body, mut fruitless) = (Events::default(), body, 0);
         loop {
@@ -48,13 +48,13 @@ impl Follow<'_> {
             if again.status != 200 {
                 return Err(self.web.refused(again).await);
             }
-            // What was begun before the break comes again as a whole.
+            // The server sends the event that the break cut off again as a whole.
             events = events.restarted();
             body = again.body;
         }
     }
 
-    /// Reads one stream to its end or to the answer.
+    /// Reads one stream to its end or to the response.
     async fn read(&self, id: u64, body: &mut dyn HttpBody, events: &mut Events) -> Read {
         let mut read = Read { heard: false, answer: None, broke: None };
         while let Some(piece) = body.next().await {
@@ -79,16 +79,16 @@ impl Follow<'_> {
     }
 }
 
-/// What reading a stream came to.
+/// The result of reading a stream.
 struct Read {
-    /// Whether any message came.
+    /// Whether any message arrived.
     heard: bool,
     answer: Option<Result<Value, Fault>>,
-    /// What went wrong, if it did not just end.
+    /// The error, if the stream did not just end.
     broke: Option<String>,
 }
 
-/// Hears what a server says by itself, until it says that it has no stream for that.
+/// Receives a server's own messages, until the server says that it has no stream for them.
 pub(super) async fn listen(web: &Weak<Web>, revision: &Era) {
     let (mut events, mut fruitless) = (Events::default(), 0);
     while fruitless <= FRUITLESS {
@@ -118,7 +118,7 @@ pub(super) async fn listen(web: &Weak<Web>, revision: &Era) {
 }
 
 impl Web {
-    /// Asks for a stream, from where it broke off if that is known.
+    /// Requests a stream, from where it broke off if that is known.
     async fn reopen(&self, revision: Option<&Era>, last: Option<String>) -> Result<HttpAnswer, Fault> {
         let mut headers = self.headers(revision);
         headers.retain(|(name, _)| name != "Content-Type" && name != "Accept");
@@ -128,7 +128,7 @@ impl Web {
     }
 }
 
-/// The messages that a piece of a stream completes. What is none is noted.
+/// The messages that a chunk of a stream completes. Invalid ones are noted.
 fn messages(web: &Web, events: &mut Events, piece: &[u8]) -> Vec<Message> {
     let (notes, mut found) = (&web.handler.notes, Vec::new());
     events.push(piece, |event| match event {
@@ -143,6 +143,6 @@ fn messages(web: &Web, events: &mut Events, piece: &[u8]) -> Vec<Message> {
 
 async fn pause(events: &Events) {
     let pause = events.retry().unwrap_or(PAUSE).min(LONGEST_PAUSE);
-    // timer: the protocol wants a pause before a stream is asked for again, and nothing else can end it.
+    // timer: the protocol demands a pause before a stream is resumed, and nothing else can end it.
     let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
 }

@@ -30,7 +30,7 @@ fn output() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
 }
 
-/// What a server that prints this and exits comes to.
+/// The state of a server that prints these bytes and exits.
 fn check(bytes: &[u8]) -> Standing {
     let scratch = Scratch::new("bytes");
     let file = scratch.path().join("output");

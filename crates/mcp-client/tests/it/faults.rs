@@ -1,4 +1,4 @@
-//! Servers at their worst: none of what they do ends us, hangs us, or is kept quiet about.
+//! Misbehaving servers: none of them crashes or hangs the client, and every failure is reported.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use windlass_testkit::{HANG, survivors};
 
 use crate::rig::{Rig, object, peer, python, within};
 
-/// As long as a test lets something hang that is meant to.
+/// The timeout in tests in which something hangs on purpose.
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_server_that_dies_within_a_call_is_reported_and_comes_back_for_the_nex
 
 #[tokio::test]
 async fn a_server_that_cannot_come_back_is_tried_once_for_each_call() {
-    // It runs as long as its file is there.
+    // The server runs as long as its file exists.
     let rig_file = windlass_testkit::Scratch::new("once");
     let marker = rig_file.path().join("marker");
     std::fs::write(&marker, "").expect("a file");
@@ -138,7 +138,7 @@ async fn pages_that_go_round_in_a_circle_end() {
     rig.end().await;
 }
 
-/// Calls `wait`, which never answers, and gives up once the server has the call.
+/// Calls `wait`, which never answers, and drops the call once the server has it.
 async fn abandon_a_call(rig: &Rig) {
     let servers = rig.servers.clone();
     let call =

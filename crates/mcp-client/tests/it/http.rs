@@ -1,4 +1,4 @@
-//! A way to servers on the loopback address: one plain connection for each request.
+//! An HTTP client for servers on the loopback address: one plain connection for each request.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The integration tests of foreign servers: one binary, one module per part.
+//! The integration tests of the MCP client: one binary, one module per part.
 #![forbid(unsafe_code)]
 
 mod bytes;

@@ -1,4 +1,4 @@
-//! Servers that are programs, at their best: greeted, listed, called, told what changes, and ended.
+//! Well-behaved servers that are programs: the handshake, lists, calls, changes of tools, and shutdown.
 
 use serde_json::{Value, json};
 use windlass_mcp_client::{
@@ -100,7 +100,7 @@ async fn calls_may_be_made_at_the_same_time() {
 async fn a_call_before_the_server_is_up_waits_for_it() {
     let rig = Rig::start("early", vec![peer("plain")]);
     let which = Which::Of { server: "peer", tool: "echo" };
-    // Its tools are not known yet, and that is said; its resources are asked for as soon as it can be.
+    // Its tools are not known yet, and the error says so. A request for its resources waits until the server is up.
     let early = within(rig.servers.call(which, object(json!({})))).await;
     assert!(matches!(early, Err(CallError::NoSuchTool { .. })), "{early:?}");
     let resources = within(rig.servers.list_resources(Some("peer"))).await.expect("it is waited for");

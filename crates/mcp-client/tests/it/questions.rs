@@ -1,4 +1,4 @@
-//! What servers want of us: the folders of the work, a person's answer, and what nobody gives them.
+//! Requests of servers to the client: roots, elicitation, and requests that the client rejects.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use windlass_mcp_client::{Elicitation, ElicitationAnswer, ElicitationFuture, Eli
 
 use crate::rig::{Rig, With, object, peer, stateless};
 
-/// Somebody who answers, and remembers what was asked.
+/// An elicitor that records the questions.
 #[derive(Default)]
 pub(crate) struct Ada {
     pub(crate) asked: Mutex<Vec<Elicitation>>,

@@ -1,4 +1,4 @@
-//! What the tests share: an engine, servers that misbehave as told, and what a call came to.
+//! The shared fixture: an engine, servers that misbehave on request, and the outcomes of calls.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,9 +18,9 @@ use windlass_testkit::{HANG, Scratch, survivors};
 const PEER: &str = include_str!("servers/peer.py");
 const STATELESS: &str = include_str!("servers/stateless.py");
 
-/// Servers and all they are made of. Ends them, and looks that nothing is left.
+/// Servers with everything that they need. Ends them, and checks that no process is left.
 pub(crate) struct Rig {
-    /// First, so that it is the first to go when a test fails.
+    /// The first field, so that it is dropped first when a test fails.
     pub(crate) leash: Leash,
     pub(crate) servers: Servers,
     pub(crate) engine: Engine,
@@ -28,20 +28,20 @@ pub(crate) struct Rig {
     pub(crate) scratch: Scratch,
 }
 
-/// Kills what an engine still runs when a test fails: nobody is left then to end it in peace.
+/// Kills the engine's processes when a test fails, because the regular shutdown is skipped then.
 pub(crate) struct Leash(pub(crate) Engine);
 
 impl Drop for Leash {
     fn drop(&mut self) {
         let processes = self.0.sessions().into_iter().flat_map(|session| session.processes());
         for process in processes {
-            // One that is gone by now is what we want.
+            // The process may have ended by itself already.
             let _ = Command::new("kill").args(["-KILL", &process.pid.to_string()]).status();
         }
     }
 }
 
-/// What a rig is made of beside servers.
+/// The optional parts of a rig.
 #[derive(Default)]
 pub(crate) struct With {
     pub(crate) http: Option<Arc<dyn Http>>,
@@ -73,14 +73,14 @@ impl Rig {
         Self { leash, servers: Servers::start(surroundings, specs), engine, token, scratch }
     }
 
-    /// How the only server stands, once it does.
+    /// Waits until the only server is up or down. Returns its state.
     pub(crate) async fn ready(&self) -> ServerState {
         let mut states = within(self.servers.ready()).await;
         assert_eq!(states.len(), 1, "{states:?}");
         states.remove(0)
     }
 
-    /// Why the only server is down.
+    /// The reason why the only server is down.
     pub(crate) async fn reason(&self) -> String {
         match self.ready().await.standing {
             Standing::Down { reason } => reason,
@@ -92,19 +92,19 @@ impl Rig {
         within(self.servers.call(Which::Full(name), object(arguments))).await
     }
 
-    /// The text that a call of the server `peer` came to.
+    /// The text of the result of a call of the server `peer`.
     pub(crate) async fn text(&self, tool: &str, arguments: Value) -> String {
         let outcome = self.call(&format!("mcp__peer__{tool}"), arguments).await;
         text(&outcome.unwrap_or_else(|error| panic!("{tool}: {error}")))
     }
 
-    /// Why a call of the server `peer` failed.
+    /// The error of a call of the server `peer`.
     pub(crate) async fn error(&self, tool: &str, arguments: Value) -> String {
         let outcome = self.call(&format!("mcp__peer__{tool}"), arguments).await;
         outcome.expect_err("the call fails").to_string()
     }
 
-    /// Waits until something is so, looking at every change.
+    /// Waits until a condition holds, and checks it at every change.
     pub(crate) async fn until(&self, mut holds: impl FnMut(&Servers) -> bool) {
         let mut changes = self.servers.watch();
         within(async {
@@ -127,12 +127,12 @@ pub(crate) fn peer(mode: &str) -> ServerSpec {
     python("peer", "python3", &["-c", PEER, mode])
 }
 
-/// The server `peer` that knows no handshake.
+/// The server `peer` in the mode without a handshake.
 pub(crate) fn stateless() -> ServerSpec {
     python("peer", "python3", &["-c", STATELESS])
 }
 
-/// A server on pipes that can be found by its token.
+/// A server on pipes whose process can be found by its token.
 pub(crate) fn python(name: &str, command: impl Into<OsString>, args: &[&str]) -> ServerSpec {
     let transport = Transport::Stdio {
         command: command.into(),
@@ -158,7 +158,7 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// What must come, or a failed test where it hangs.
+/// Bounds a future that must complete, so that a hang fails the test.
 pub(crate) async fn within<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(HANG, what).await.expect("it does not hang")
 }

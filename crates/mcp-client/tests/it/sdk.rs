@@ -1,4 +1,4 @@
-//! Servers made with other people's package, of both its major versions, on pipes and on the web.
+//! Servers made with PyPI's `mcp` package, of both its major versions, on pipes and over HTTP.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const SDK: &str = include_str!("servers/sdk.py");
 
 const UNGREETED: &str = include_str!("servers/ungreeted.py");
 
-/// What every one of these servers must do for us.
+/// Checks the behaviour that all of these servers must show.
 async fn check(test: &str, spec: ServerSpec, protocol: &str) {
     let with = With { http: PlainHttp::shared(), elicitor: Some(Arc::new(Ada::default())) };
     let rig = Rig::start_with(test, vec![spec], with);
@@ -50,7 +50,7 @@ fn program(version: &str) -> ServerSpec {
     python("peer", peers::python(version), &["-c", SDK, "stdio"])
 }
 
-/// A server on the web, run by an engine of its own.
+/// A server over HTTP, run by an engine of its own.
 struct Site {
     _leash: Leash,
     engine: Engine,
@@ -80,7 +80,7 @@ impl Site {
     }
 }
 
-/// Where it says that it listens.
+/// The address on which it says that it listens.
 async fn address(session: &Session) -> String {
     let mut output = session.watch_output();
     loop {

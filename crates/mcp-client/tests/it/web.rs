@@ -1,4 +1,4 @@
-//! Servers on the web: answers at once and as streams, sessions that are lost, and doors that stay closed.
+//! Servers over HTTP: single responses and streams, sessions that are lost, and servers that reject requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use windlass_testkit::HANG;
 use crate::http::PlainHttp;
 use crate::rig::{Rig, With, object, within};
 
-/// A request as the server saw it.
+/// A request as the server received it.
 #[derive(Clone, Debug)]
 struct Seen {
     method: String,
@@ -31,16 +31,16 @@ impl Seen {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    /// What it asks for, or how it was asked where it says nothing.
+    /// The method of its message, or the HTTP method if it has no message.
     fn what(&self) -> &str {
         self.body["method"].as_str().unwrap_or(&self.method)
     }
 }
 
-/// An answer: status, type, session and body. None is never given.
+/// A response: status, type, session and body. `None`: no response is ever sent.
 type Reply = Option<(u16, &'static str, Option<&'static str>, String)>;
 
-/// A server that answers as a function says.
+/// A server whose responses a function computes.
 struct Fake {
     url: String,
     seen: watch::Receiver<Vec<Seen>>,
@@ -77,7 +77,7 @@ impl Fake {
         self.seen.borrow().iter().map(|seen| seen.what().to_owned()).collect()
     }
 
-    /// The last request that asked for this, once there is one.
+    /// Waits for the last request of this method.
     async fn asked(&self, what: &str) -> Seen {
         let mut seen = self.seen.clone();
         let found = within(seen.wait_for(|all| all.iter().any(|seen| seen.what() == what))).await;
@@ -135,7 +135,7 @@ fn said(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-/// What a well-behaved server answers, in a session of this name.
+/// The response of a well-behaved server, in a session of this name.
 fn usual(seen: &Seen, session: Option<&'static str>) -> Reply {
     match seen.what() {
         "initialize" => Some((200, JSON, session, message(seen, &handshake(seen)))),

@@ -1,23 +1,23 @@
 //! The header of an age file: a line with the version, a stanza for each recipient, and a line with the MAC of all that.
 //!
-//! All stanzas are parsed, also those of recipients that are not supported here: a malformed header must not pass for one
-//! of another kind.
+//! All stanzas are parsed, also those of recipients that are not supported here: a malformed header must be reported as
+//! such, and not as one for another kind of recipient.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 
 use super::{AgeError, FILE_KEY, SALT, TAG, VERSION};
 
-/// How many columns a line of a stanza's body has. A shorter one ends the stanza.
+/// The number of columns of a line in a stanza's body. A shorter line ends the stanza.
 const COLUMNS: usize = 64;
 
-/// A file, taken apart.
+/// A parsed file.
 pub(super) struct Header<'f> {
     stanzas: Vec<Stanza<'f>>,
     pub(super) mac: [u8; 32],
-    /// The text that the MAC is about: everything up to the three dashes.
+    /// The text that the MAC covers: everything up to the three dashes.
     pub(super) sealed: &'f [u8],
-    /// Everything behind the header.
+    /// Everything after the header.
     rest: &'f [u8],
 }
 
@@ -27,7 +27,7 @@ struct Stanza<'f> {
     body: Vec<u8>,
 }
 
-/// The file's key, wrapped under one that scrypt makes of a passphrase.
+/// The file's key, wrapped under a key that scrypt derives from a passphrase.
 pub(super) struct ScryptStanza {
     pub(super) salt: [u8; SALT],
     pub(super) work: u8,
@@ -60,7 +60,7 @@ impl<'f> Header<'f> {
         self.rest.split_at_checked(SALT).ok_or(AgeError::NotAge("it ends with its header"))
     }
 
-    /// The stanza of the passphrase, which is the only one where there is one.
+    /// The passphrase's stanza, which must be the only one.
     pub(super) fn sealed_with_a_passphrase(&self) -> Result<ScryptStanza, AgeError> {
         let is_scrypt = |stanza: &&Stanza<'_>| stanza.kind == "scrypt";
         let stanza = self.stanzas.iter().find(is_scrypt).ok_or(AgeError::NoPassphrase)?;
@@ -77,7 +77,7 @@ impl<'f> Header<'f> {
 }
 
 impl<'f> Stanza<'f> {
-    /// Reads a stanza whose first line was read.
+    /// Parses a stanza whose first line is already read.
     fn parse(first: &'f str, lines: &mut HeaderLines<'f>) -> Result<Self, AgeError> {
         let words: Option<Vec<&str>> = first.strip_prefix("-> ").map(|words| words.split(' ').collect());
         let is_word = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic());
@@ -120,7 +120,7 @@ fn bytes<const LENGTH: usize>(text: &str) -> Result<[u8; LENGTH], AgeError> {
     bytes.try_into().map_err(|_| malformed)
 }
 
-/// A number without sign and without zeros before it.
+/// A number without a sign and without leading zeros.
 fn number(text: &str) -> Result<u8, AgeError> {
     let plain = text.bytes().all(|digit| digit.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| plain).ok_or(AgeError::NotAge("its work factor is malformed"))

@@ -1,7 +1,7 @@
-//! The test vectors of age that the Community Cryptography Test Vectors publish, against this implementation.
+//! Runs the age test vectors of the Community Cryptography Test Vectors project against this implementation.
 //!
-//! Files for a passphrase are decrypted with it. Files for a key cannot be, as such recipients are not supported here; but
-//! each vector names the key of its file, so armour, header, MAC and payload are held against them all the same.
+//! Files for a passphrase are decrypted with it. Files for a key cannot be, because such recipients are not supported
+//! here; but each vector names the key of its file, so armour, header, MAC and payload are still checked with it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use sha2::Digest;
 
 use super::*;
 
-/// How many there are, so that none gets lost.
+/// The expected number of vectors, so that none gets lost.
 const COUNT: usize = 112;
 
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ fn every_published_vector_ends_as_it_says() {
     assert!(wrong.is_empty(), "{} of {COUNT}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Seventeen megabytes each: without optimisation they take seconds, so they run beside each other.
+/// Seventeen megabytes each: without optimisation they take seconds, so they run in parallel.
 const LONG: [&str; 3] = ["stream_257_chunks", "stream_257_chunks_full", "stream_258_chunks"];
 
 #[test]
@@ -64,7 +64,7 @@ fn read(name: &str) -> Vector {
 }
 
 impl Vector {
-    /// Lines of `name: value`, an empty line, and the file.
+    /// Parses lines of `name: value`, an empty line, and the file.
     fn parse(name: &str, bytes: &[u8]) -> Self {
         let end = bytes.windows(2).position(|two| two == b"\n\n").unwrap();
         let head = std::str::from_utf8(&bytes[..end]).unwrap();
@@ -86,7 +86,7 @@ impl Vector {
         vector
     }
 
-    /// The result, where it is not the expected one.
+    /// The actual result, if it differs from the expected one.
     fn disagreement(&self) -> Option<String> {
         let result = self.decrypt();
         let seen = match &result {
@@ -96,11 +96,11 @@ impl Vector {
         let agrees = match (self.expect.as_str(), &result) {
             ("success", Ok(plain)) => Some(hex(&Sha256::digest(&plain[..]))) == self.payload,
             ("armor failure" | "header failure", Err(AgeError::NotAge(_))) => true,
-            // It asks for 8 GiB of memory.
+            // It asks for 8 GiB of memory, more than we accept.
             ("header failure", Err(AgeError::WorkFactor(23))) => self.name == "scrypt_work_factor_23",
             ("HMAC failure" | "payload failure", Err(AgeError::Damaged)) => true,
             ("no match", Err(AgeError::WrongPassphrase)) => true,
-            // The name of the recipient is in capitals, so it is one of another kind.
+            // The recipient's name is in capitals, so the recipient is of another type.
             ("no match", Err(AgeError::NoPassphrase)) => self.name == "scrypt_uppercase",
             _ => false,
         };

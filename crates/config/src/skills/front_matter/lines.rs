@@ -1,21 +1,21 @@
-//! The lines of a front matter, and the entries they begin.
+//! The lines of a front matter, and the entries that begin on them.
 
 use super::{FrontMatterError, error};
 
-/// A key at the left edge, and what stands behind it on its line.
+/// A key at the left edge, and the rest of its line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrontMatterEntry<'t> {
     pub(super) key: &'t str,
-    /// Without blanks before it.
+    /// Trimmed.
     pub(super) rest: &'t str,
     pub(super) line: usize,
 }
 
-/// Lines that have not been read yet.
+/// The lines that are still to be read.
 #[derive(Debug)]
 pub(super) struct Lines<'t> {
     rest: std::iter::Peekable<std::str::Lines<'t>>,
-    /// The number of the next line in its file: the fence is the first.
+    /// The number of the next line in its file; the opening fence is line 1.
     number: usize,
 }
 
@@ -24,7 +24,7 @@ impl<'t> Lines<'t> {
         Self { rest: text.lines().peekable(), number: 2 }
     }
 
-    /// The next entry; nothing at the end.
+    /// The next entry; `None` at the end.
     pub(super) fn entry(&mut self) -> Result<Option<FrontMatterEntry<'t>>, FrontMatterError> {
         while let Some(text) = self.take() {
             let line = self.number - 1;
@@ -45,7 +45,7 @@ impl<'t> Lines<'t> {
         Ok(None)
     }
 
-    /// Passes over everything that belongs to the entry before: what is indented, and lists at the left edge.
+    /// Skips the lines that belong to the entry before: indented ones, and lists at the left edge.
     pub(super) fn skip_block(&mut self) {
         let belongs = |line: &&str| {
             line.starts_with([' ', '\t']) || line.trim().is_empty() || line.starts_with("- ") || *line == "-"
@@ -55,14 +55,14 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The next line, if it is indented or blank.
+    /// Takes the next line if it is indented or blank.
     pub(super) fn indented(&mut self) -> Option<&'t str> {
         let line = self.rest.next_if(|line| line.starts_with(' ') || line.trim().is_empty())?;
         self.number += 1;
         Some(line)
     }
 
-    /// The next line, whatever it is.
+    /// Takes the next line.
     pub(super) fn take(&mut self) -> Option<&'t str> {
         let line = self.rest.next()?;
         self.number += 1;

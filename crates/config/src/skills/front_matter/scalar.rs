@@ -1,9 +1,9 @@
-//! The texts of YAML: bare, in single or double quotes, and as blocks after `|` and `>`.
+//! The scalars of YAML: bare, in single or double quotes, and as blocks after `|` and `>`.
 
 use super::lines::{FrontMatterEntry, Lines};
 use super::{FrontMatterError, error};
 
-/// The text of an entry, with the lines that belong to it.
+/// Reads the text of an entry, with the lines that belong to it.
 pub(super) fn read(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
     match entry.rest.chars().next() {
         Some(quote @ ('"' | '\'')) => quoted(entry, quote, lines),
@@ -15,7 +15,7 @@ pub(super) fn read(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> Resul
     }
 }
 
-/// The rest of the line and all indented lines after it, as one line.
+/// The rest of the line and all indented lines after it, joined to one line.
 fn bare(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> String {
     let mut words = vec![without_comment(entry.rest).to_owned()];
     while let Some(line) = lines.indented() {
@@ -25,7 +25,7 @@ fn bare(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> String {
     words.join(" ")
 }
 
-/// A comment begins with a number sign after a blank.
+/// Removes a comment, which begins with a number sign after a space.
 fn without_comment(text: &str) -> &str {
     if text.starts_with('#') {
         return "";
@@ -54,7 +54,7 @@ fn quoted(
     }
 }
 
-/// The text up to the closing quote and what stands after it; nothing, if there is none yet.
+/// The text up to the closing quote, and the rest after it; `None` if the quote is not closed yet.
 fn closed(text: &str, quote: char, line: usize) -> Result<Option<(String, &str)>, FrontMatterError> {
     let mut value = String::new();
     let mut rest = text.chars();
@@ -93,7 +93,7 @@ fn escape(rest: &mut std::str::Chars<'_>) -> Option<char> {
     }
 }
 
-/// Lines after `|` are kept, those after `>` become one; `+`, `-` and a digit after it are understood.
+/// A block after `|` keeps its lines, one after `>` joins them; the indicators `+`, `-` and a digit are supported.
 fn block(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> Result<String, FrontMatterError> {
     let header = without_comment(entry.rest);
     let (style, indicators) = header.split_at(1);
@@ -113,7 +113,7 @@ fn block(entry: &FrontMatterEntry<'_>, lines: &mut Lines<'_>) -> Result<String, 
     Ok(if style == ">" { folded(&texts) } else { texts.join("\n") })
 }
 
-/// Lines become one, blank lines become breaks, and lines that are indented further stay lines.
+/// Joins lines to one; blank lines become line breaks, and lines that are indented further stay lines.
 fn folded(lines: &[String]) -> String {
     let mut text = String::new();
     let mut breaks = 0;
