@@ -1,4 +1,4 @@
-//! The three things a journal does to a disk, as a seam: tests put a failing disk here, everyone else the real one.
+//! The three operations of a journal on a disk, as a seam: tests put a failing disk here, programs the real one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
