@@ -1,5 +1,5 @@
-//! Shells, and how a script reaches one without standing in its arguments: `pkill -f` with a word of the script must not
-//! hit the shell that runs it.
+//! Shells, and how a script reaches one without appearing in its arguments: `pkill -f` with a word of the script must
+//! not hit the shell that runs it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ pub(crate) struct Shell {
     pub(crate) dialect: ShellDialect,
 }
 
-/// What a shell understands beyond POSIX.
+/// The features of a shell beyond POSIX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ShellDialect {
     Bash,
@@ -64,8 +64,8 @@ const ZSH_WITH_STATE: &str = "windlass_code_mode=\"$(</proc/self/fd/4)\"; exec 4
      windlass_code_mode=\"$(</proc/self/fd/3)\"; exec 3<&-; \
      eval \"unset windlass_code_mode windlass_options; $windlass_options$windlass_code_mode\"";
 const POSIX: &str = ". /proc/self/fd/3";
-/// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a file,
-/// through a descriptor of its own; ours is closed by the script's first words.
+/// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a
+/// file, through a descriptor of its own; the one that it inherited is closed by the script's first words.
 const POSIX_CLOSES: &str = "exec 3<&-; ";
 
 /// The script as a file, for bash that traces it: bash prints a `+` for each level of evaluation, so a script within `eval` would be
@@ -85,7 +85,7 @@ pub(crate) enum ShellError {
         "`{path}` is neither listed in /etc/shells nor the configured shell: give a name such as `bash`, or leave it out"
     )]
     NotAllowed {
-        /// As it was asked for.
+        /// The path in the call.
         path: String,
     },
 }
@@ -107,8 +107,9 @@ impl AllowedShells<'_> {
 }
 
 impl Shell {
-    /// The shell that was asked for, by name or path, and a note where another one is used in its place: `/bin/sh` runs what no
-    /// known shell runs. A path may lead into a place that commands can write, so only known ones are accepted.
+    /// The shell with this name or path, and a note if another one is used in its place: `/bin/sh` runs scripts for
+    /// shells of an unknown kind. A path may lead into a directory that commands can write, so only known ones are
+    /// accepted.
     pub(crate) fn find(
         asked: &OsStr,
         allowed: &AllowedShells<'_>,
@@ -139,7 +140,7 @@ impl Shell {
         (Self { program: PathBuf::from("/bin/sh"), dialect: ShellDialect::Posix }, Some(note))
     }
 
-    /// The command that runs a script that was checked, in what a login left behind.
+    /// The command that runs a checked script in the state that a login left.
     pub(crate) fn command(&self, script: &str, login: &Captured) -> ShellCommand {
         let has_state = !login.state.script.is_empty();
         // The file's first line is read before the login's aliases are there, which it may use.
@@ -211,7 +212,7 @@ pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument>
     Ok(())
 }
 
-/// The name of a process as a person would write it: a shell's own arguments say nothing about what it runs.
+/// The command line of a process as a person would write it: a shell's own arguments do not show the script.
 pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
     let (program, arguments) = command.split_once(' ')?;
     let boots = [BASH, BASH_WITH_STATE, BASH_FILE, ZSH, ZSH_WITH_STATE, POSIX];
@@ -314,7 +315,7 @@ mod tests {
         assert_eq!(readable, "/bin/bash -c 'echo precious'");
         assert_eq!(readable_command("sleep 5", "echo precious"), None);
         assert_eq!(readable_command("sleep 5…", "echo precious"), None);
-        // Logins that leave a state make the command line longer than what is kept of it.
+        // The login state makes these command lines longer than the part that is kept of one.
         for boot in [BASH_WITH_STATE, ZSH_WITH_STATE] {
             for cut in 30..boot.len() {
                 let command = format!("/bin/shell -c {}…", &boot[..cut]);

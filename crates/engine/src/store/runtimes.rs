@@ -207,7 +207,7 @@ mod tests {
         let registration = Arc::new(
             store.registration(RuntimeTag::of_family(77), ProcessKey::of(Pid::of_this_process())).unwrap(),
         );
-        // A file where the directory has to be.
+        // A file in the place of the directory.
         fs::write(scratch.path().join("state/runtimes"), "").unwrap();
         assert!(registration.ensure().is_err());
         let retry = tokio::spawn(Arc::clone(&registration).retry());

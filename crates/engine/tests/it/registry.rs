@@ -1,4 +1,4 @@
-//! The registry: numbers, names, limits, and who has to go.
+//! The registry: numbers, names, limits, and the choice of the session that has to end.
 
 use crate::rig::{engine, options, receipt, sh};
 use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, RegistryLimits, StartError, WhenFull};

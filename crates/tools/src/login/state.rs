@@ -1,8 +1,9 @@
 //! The state that start-up files leave in a shell beside its environment: umask, limits, options, functions, variables that are not
 //! exported, aliases.
 //!
-//! The same script asks a shell that has read no start-up files and one that has logged in. What differs is turned into a script that
-//! commands run first. So a login that changes nothing costs commands nothing, and a default of this shell's version is never set.
+//! The same script asks a shell that has read no start-up files and one that has logged in. The differences are turned
+//! into a script that commands run first. So a login that changes nothing costs commands nothing, and a default of this
+//! shell's version is never set.
 
 use std::ffi::OsString;
 
@@ -11,8 +12,8 @@ use crate::shell::ShellDialect;
 
 /// A longer script would make every command slower to start.
 const MOST_BYTES: usize = 64 * 1024;
-/// Options under which reading the command's script would itself be traced or ended, or all that is restored exported. They are set
-/// right before the script.
+/// Options under which reading the command's script would itself be traced or ended, or everything restored would be
+/// exported. They are set right before the script.
 const DEFERRED: [&str; 6] = ["allexport", "errexit", "errreturn", "nounset", "verbose", "xtrace"];
 /// Options that say how a shell was started, or are about prompts and history, which commands have not.
 const NOT_RESTORED: [&str; 17] = [
@@ -60,20 +61,20 @@ const CHANGED: [&str; 3] = ["IFS", "PS4", "fpath"];
 /// The state as a script, empty if the start-up files changed nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellState {
-    /// Restores the state. It always sets `windlass_options`, which holds what is to be set right before the command's script: a
-    /// caller could set that variable, too.
+    /// Restores the state. It always sets `windlass_options`, the options to be set right before the command's script:
+    /// a caller could set that variable, too.
     pub(crate) script: String,
     /// Definitions of functions and aliases, where a command's name is looked for.
     pub(crate) definitions: String,
     /// Whether programs run differently, also those that need no shell.
     pub(crate) changes_programs: bool,
-    /// Whether the shell traces what it runs.
+    /// Whether the shell traces the commands that it runs.
     pub(crate) traces: bool,
     /// Whether the shell replaces aliases in a script.
     pub(crate) expands_aliases: bool,
 }
 
-/// What a shell said about itself.
+/// A shell's description of its own state.
 #[derive(Debug, Default)]
 struct Account<'a> {
     entries: Vec<StateEntry<'a>>,
@@ -156,8 +157,8 @@ eval "windlass_at=\${$windlass_it@a}"; case $windlass_at in *[aA]*) ;;
 case $windlass_known in *" $windlass_it "*) continue;; esac; windlass_at="$windlass_it[*]"
 printf 'variable\0%s\0%s\0' "$windlass_it" "${!windlass_at}"; declare -p "$windlass_it" 2>/dev/null; printf '\0'; done"#;
 
-/// Where there are functions, another program must say what is exported, since bash cannot print a function as it exports it. Variables
-/// whose names bash cannot use are passed on as they came.
+/// If there are functions, another program must print the environment, since bash cannot print a function as it exports
+/// it. Variables whose names bash cannot use are passed on as they came.
 const BASH_ENVIRONMENT: &str = r#"if compgen -A function >/dev/null; then cat /proc/self/environ; else
 mapfile -d '' -t windlass_at </proc/self/environ; for windlass_it in "${windlass_at[@]}"; do case ${windlass_it%%=*} in
 BASH_FUNC_*) ;; ''|[0-9]*|*[!a-zA-Z0-9_]*) windlass_environment+=("$windlass_it");; esac; done

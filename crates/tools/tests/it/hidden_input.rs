@@ -1,4 +1,4 @@
-//! A program that asks for a password asks a person, where there is one; nobody else sees the answer.
+//! A program that asks for a password asks a person, if there is one; the answer is shown to no one else.
 
 use crate::workbench::{Answering, Workbench, bench, output, session, state};
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ fn idle_is_not_counted_anew_because_somebody_might_be_asked() {
     });
 }
 
-/// Somebody who is never there.
+/// A person who is never there.
 struct Absent;
 
 impl windlass_tools::Person for Absent {

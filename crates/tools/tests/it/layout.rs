@@ -1,4 +1,4 @@
-//! The text of an answer, line by line, and that the structured answer says the same.
+//! The text of a reply, line by line, and that the structured reply says the same.
 
 use crate::workbench::{bench, output, session};
 use regex::Regex;
