@@ -1,6 +1,7 @@
 //! Measures how fast a journal takes output, compared with a bare `write`, and how much memory an idle session costs.
 //!
-//! `cargo run --release -p windlass-engine --example journal_throughput`, in the directory whose disk is to be measured.
+//! `cargo run --release -p windlass-engine --example journal_throughput`, in the directory whose disk is to be
+//! measured.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};

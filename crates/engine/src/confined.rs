@@ -15,7 +15,7 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    /// Takes note of the processes of one sandbox. Those that are gone are forgotten on the way.
+    /// Adds the processes of one sandbox, and forgets those that have exited.
     pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, runtime_tag: RuntimeTag) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         numbers.retain(|number| runtime_tag.on(*number).is_some());
@@ -63,7 +63,7 @@ impl Rest {
         }
     }
 
-    /// Each thing once and, last, how much there was beside.
+    /// Each denial once and, last, the number of those that are not listed.
     fn all(&self) -> Vec<Denial> {
         let beyond = self.beyond.0.saturating_add(self.beyond.1);
         let more = (beyond > 0).then(|| Denial::more(beyond));

@@ -35,7 +35,7 @@ pub fn check_hosts(hosts: &[String]) -> Result<(), EntryError> {
 
 /// The variables that name the proxy to programs. Its port is not known yet.
 pub(crate) fn variables(plan: &Plan) -> Vec<CString> {
-    /// A port on which nothing listens, and which no list of hosts names.
+    /// A placeholder for the port: nothing listens there, and no list of hosts names it.
     const PLACE: u16 = 1;
     let Some(Ok(hosts)) = hosts(&plan.network) else { return Vec::new() };
     let named = |(name, value): (&str, String)| {
@@ -77,7 +77,8 @@ fn note(session: &Weak<Shared>, event: ProxyEvent) {
     }
 }
 
-/// A listed name that has no address, or cannot be looked up, would not be reached without a sandbox either: only the list denies.
+/// A listed name that has no address, or cannot be looked up, would not be reached without a sandbox either: only the
+/// list denies.
 fn denial(decision: &Decision) -> Option<Denial> {
     let HostVerdict::Refused(DenyReason::Unlisted(why)) = &decision.verdict else { return None };
     Some(Denial {

@@ -392,7 +392,7 @@ impl Engine {
             mark: self.inner.runtime_tag.halves(session.shared.mark).map(|_| session.shared.mark),
             limits: facts.limits,
         };
-        // The command runs all the same; that it will not be listed later is said.
+        // The command runs all the same; a note says that it will not be listed later.
         if let Err(error) = store.begin(&record) {
             session.shared.note_trouble(crate::with_causes(&error));
         }
@@ -466,14 +466,14 @@ impl Engine {
         if end.remaining.is_empty() {
             self.inner.unregister();
         }
-        // A guardian that outlives its runtime is collected by init, and stays a zombie under an init that collects no orphans. A
-        // runtime around this one would report it as left running.
+        // A guardian that outlives its runtime is collected by init, and stays a zombie under an init that collects no
+        // orphans. A runtime around this one would report it as left running.
         self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
         end
     }
 
-    /// Several may wait, as when a client hangs up while a signal asks for the end. So each registers before it looks: a start that ends
-    /// in between wakes all of them.
+    /// Waits until no start is under way. Several tasks may wait, as when a client hangs up while a signal asks for the
+    /// end: each registers before it checks, so a start that ends in between wakes all of them.
     async fn wait_for_starts(&self) {
         loop {
             let mut settled = pin!(self.inner.settled.notified());

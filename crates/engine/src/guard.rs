@@ -26,7 +26,8 @@ pub enum Guard {
 pub(crate) struct Standing {
     /// Dropped to let the guardian do its work.
     relieved: Mutex<Option<oneshot::Sender<()>>>,
-    /// Closed once the last guardian is collected. Several may wait, as when a client hangs up while a signal asks for the end.
+    /// Closed once the last guardian is collected. Several tasks may wait, as when a client hangs up while a signal
+    /// asks for the end.
     collected: Option<watch::Receiver<()>>,
     missing: Missing,
 }
@@ -123,7 +124,7 @@ impl Post {
         }
     }
 
-    /// Pauses, each time twice as long; whether the runtime needs no guardian any more.
+    /// Pauses, each time twice as long; returns whether the runtime needs no guardian any more.
     async fn is_relieved_meanwhile(&mut self, relieved: &mut oneshot::Receiver<()>) -> bool {
         let pause = self.pause;
         self.pause = (pause * 2).min(LONGEST_PAUSE);

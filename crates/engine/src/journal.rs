@@ -173,14 +173,14 @@ impl Journal {
         Self::with(Storage::Memory(MemoryLog::new(retention, Offset::ZERO)), retention)
     }
 
-    /// A journal in files in `dir`, created with the first byte. A directory that cannot be written is found out then,
-    /// and said in the account.
+    /// A journal in files in `dir`, created with the first byte. If the directory cannot be written, that is noticed
+    /// then, and the account says so.
     pub fn on_disk(dir: &Path, id: SessionId, retention: Retention) -> Self {
         Self::on_disk_shared((dir.into(), None), id, retention)
     }
 
-    /// The same without a copy of the path: a thousand journals share one directory. Given its identity, nothing is written
-    /// into another directory of that name: the session numbers there are those of other sessions.
+    /// The same without a copy of the path: a thousand journals share one directory. Given its identity, nothing is
+    /// written into another directory of that name: the session numbers there are those of other sessions.
     pub(crate) fn on_disk_shared(
         (dir, home): (Arc<Path>, Option<DirectoryId>),
         id: SessionId,
@@ -320,9 +320,9 @@ impl Journal {
         pieces.finish()
     }
 
-    /// Adds up to `limit` bytes of the first kept stretch of a span to `into`, and returns where they are: a start later
-    /// than the span's means that the bytes before it are gone or cannot be read (the account says which); an empty span,
-    /// that there are none.
+    /// Adds up to `limit` bytes of the first kept stretch of a span to `into`, and returns where they are: a start
+    /// later than the span's means that the bytes before it are gone or cannot be read (the account says which); an
+    /// empty span, that there are none.
     pub fn read_into(&self, span: Span, limit: usize, into: &mut Vec<u8>) -> Span {
         let mut stretch = Stretch::new(span.from(), limit, into);
         self.walk(span.to(), &mut stretch);

@@ -93,7 +93,7 @@ pub enum LimitMechanism {
     CgroupV1,
     /// A resource limit of each process.
     ResourceLimit,
-    /// The runtime looks again and again.
+    /// The runtime samples again and again.
     Watcher,
     /// The runtime counts the bytes that it reads.
     Reader,

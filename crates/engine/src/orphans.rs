@@ -21,8 +21,8 @@ pub(crate) struct Roots {
 
 #[derive(Clone, Copy, Debug)]
 enum Root {
-    /// The process may exist already, but its number is not known yet: nothing of this session may be collected.
-    /// Whether something was passed over for that reason: its death is not announced again.
+    /// The process may exist already, but its number is not known yet: nothing of this session may be collected. The
+    /// field notes whether a dead process was skipped for that reason: its death is not announced again.
     Starting {
         passed_over: bool,
     },
@@ -77,7 +77,7 @@ impl Roots {
         }
     }
 
-    /// The root was collected, or never was.
+    /// The root was collected, or never existed.
     pub(crate) fn gone(&self, sequence: u32) {
         let has_reason = self.with(|roots| {
             let before = roots.remove(&sequence);

@@ -51,7 +51,7 @@ pub enum Phase {
 /// Progress of a session's input, in bytes since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputProgress {
-    /// Taken into the queue.
+    /// Written to the process's pipe or terminal.
     pub accepted: u64,
     /// Gone into the process's pipe or terminal.
     pub delivered: u64,

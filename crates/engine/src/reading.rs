@@ -15,7 +15,8 @@ const STEP: usize = 256 * 1024;
 pub enum Form {
     /// As a terminal would finally show it: one of the session's size, with all that scrolled off it.
     Settled,
-    /// The same, but a line is final as soon as it ends, and later cursor movements do not change it: for readers that follow.
+    /// The same, but a line is final as soon as it ends, and later cursor movements do not change it: for readers that
+    /// follow.
     SettledByLine,
     /// As a terminal would finally show it, from where a full-screen program already had the alternate screen.
     SettledFromAlternate,
@@ -389,7 +390,8 @@ pub fn has_alternate_screen(journal: &Journal) -> bool {
     journal.terminal().is_some() && may_end_on_alternate(journal) && replayed(journal).is_alternate()
 }
 
-/// The lines that close the text of an output up to `end`: those on an alternate screen that was never left are in no other text.
+/// The lines that close the text of an output up to `end`: those on an alternate screen that was never left are in no
+/// other text.
 fn closing(journal: &Journal, form: Form, end: Offset) -> Option<String> {
     let screen = left_screen(journal).filter(|_| form != Form::Raw && end >= journal.end())?;
     Some(format!("…left on the alternate screen:…\n{screen}\n"))
@@ -517,7 +519,8 @@ mod tests {
     #[test]
     fn output_is_drawn_at_the_size_that_the_terminal_had() {
         let journal = resized(b"1\r\n2\r\n3\r\n4\r\n5\x1b[HX", b"\x1b[3;1H6\r\n7\x1b[HY");
-        // The first of four rows is 2. Of the three that are left, with the cursor on the first, it is 3 after a line feed.
+        // The first of four rows is 2. Of the three that are left, with the cursor on the first, it is 3 after a line
+        // feed.
         let text = "1\nX\nY\n6\n7";
         assert_eq!(read_all(&journal, Form::Settled).0, text);
         let all = Span::new(Offset::ZERO, journal.end());

@@ -162,7 +162,7 @@ impl Session {
         self.shared.facts.id
     }
 
-    /// When it started, by the clock that durations come from.
+    /// When it started, by the monotonic clock.
     pub fn started(&self) -> Instant {
         self.shared.started
     }
@@ -351,7 +351,7 @@ impl Session {
         WeakSession { shared: Arc::downgrade(&self.shared), requests: self.requests.downgrade() }
     }
 
-    /// The answer to a request; `None` if the task will not answer any more.
+    /// Sends a request and returns its answer; `None` if the task has ended.
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
         self.shared.touch();
         let (reply, answer) = oneshot::channel();
@@ -360,6 +360,7 @@ impl Session {
     }
 }
 
+/// Waits for the answer to a request; `None` if it will never come.
 ///
 /// A request may be enqueued while the task ends: it passed the check for a closed channel, but came after the final
 /// drain. It then stays in the queue for as long as there is a handle, and without the second branch its sender would

@@ -387,7 +387,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The file to execute, by the rules of `execvp`, but in the child's `PATH` and from the child's directory.
 fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
-        // Relative to the child's directory, which it enters before it executes. Whether it is there shows when it is run.
+        // Relative to the child's directory, which it enters before it executes. Whether it is there shows when it is
+        // run.
         return Ok(PathBuf::from(name));
     }
     let default = OsString::from(DEFAULT_PATH);

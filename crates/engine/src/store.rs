@@ -4,9 +4,9 @@
 //! owner alone, and are written so that a process killed at any point leaves something that still reads:
 //!
 //! ```text
-//! next                        the first id nobody has claimed, under a lock
+//! next/1003                   the first unclaimed id, as the name of this directory's one entry
 //! 1001.rec                    how session 1001, and those claimed with it, started and ended, as text
-//! 1001-0000000000000000.out   what it printed (see the journal's format)
+//! 1001-0000000000000000.out   its output (see the journal's format)
 //! 1001-0000000000000000.idx
 //! 1001.stop                   another process is ending session 1001
 //! names/web=/…               the name `web`, held by a running session
@@ -243,8 +243,8 @@ impl Store {
         Journal::on_disk_shared((Arc::clone(&self.root), self.writing().home), id, retention)
     }
 
-    /// The journal of a session of any process, to read. Bytes that its receipt counts and no file has are missing from it; its
-    /// text is that of a terminal of the recorded sizes, if it had one.
+    /// The journal of a session of any process, to read. Bytes that its receipt counts and no file has are missing from
+    /// it; its text is that of a terminal of the recorded sizes, if it had one.
     pub fn open_journal(&self, record: &SessionRecord) -> Result<Journal, OpenJournal> {
         let journal = Journal::open_from(&self.root, record.start.id, Some(record.start.runtime))?;
         if record.start.terminal {
@@ -279,8 +279,8 @@ impl Store {
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, range.first), source })
     }
 
-    /// Records how a session ended: one write, after which the session counts as finished. A receipt that cannot be written now is
-    /// written later.
+    /// Records how a session ended: one write, after which the session counts as finished. A receipt that cannot be
+    /// written now is written later.
     pub fn finish(&self, id: SessionId, receipt: &Receipt) -> Result<(), WriteRecord> {
         let block = text::receipt_block(id, receipt);
         let written = self.append(id, Ledger::finish, &block);
@@ -332,8 +332,8 @@ impl Store {
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, first), source })
     }
 
-    /// Every session with a readable record, oldest first, and the files of records that cannot be read, or only in part. Records that a
-    /// later Windlass wrote are left out; [`Store::load`] says which.
+    /// Every session with a readable record, oldest first, and the files of records that cannot be read, or only in
+    /// part. Records that a later Windlass wrote are left out; [`Store::load`] says which.
     pub fn list(&self) -> Result<Listing, ListSessions> {
         let files = files::own_files(&self.root)
             .map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
@@ -345,7 +345,7 @@ impl Store {
                 Ok(records) => {
                     listing.sessions.extend(records.sessions.into_values());
                     forgotten.extend(records.forgotten);
-                    // Its sessions are in there, and not to be read.
+                    // Its sessions are in it and cannot be read.
                     if records.is_torn || records.unknown.is_some() {
                         forgotten.insert(first);
                     }

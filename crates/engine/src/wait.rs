@@ -33,7 +33,7 @@ pub struct Until {
     pub input: bool,
     /// One of its processes listens on one of these ports.
     pub ports: Vec<u16>,
-    /// Where the patterns begin to look.
+    /// Where the search for the patterns begins.
     pub from: Offset,
     /// The wait is over at this moment in any case.
     pub deadline: Option<Instant>,
@@ -125,7 +125,7 @@ impl InputWanted {
 const STEP: usize = 64 * 1024;
 
 impl Session {
-    /// Waits for the first of the conditions. One that already holds answers at once.
+    /// Waits for the first of the conditions. A condition that already holds ends the wait at once.
     pub async fn wait(&self, until: &Until) -> Met {
         let called = Instant::now();
         let mut progress = self.watch();
@@ -178,7 +178,7 @@ impl Session {
         let last_output = self.shared.progress.borrow().last_output;
         let is_silent =
             |idle: &Duration| idle_at.is_some_and(|at| now >= at && after(last_output, *idle) <= now);
-        // A condition that holds is worth more than the time being over.
+        // A condition that holds takes precedence over the deadline.
         let idle = until.idle.filter(is_silent).map(Met::Idle);
         idle.or_else(|| until.deadline.filter(|deadline| now >= *deadline).map(|_| Met::Deadline))
     }
@@ -203,7 +203,7 @@ struct Looks {
     ports_at: Instant,
 }
 
-/// Looks are at least this far apart, and at most that far.
+/// The least and the greatest time between two looks.
 const NEXT_LOOK: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(100);
 /// This much silence is evidence of waiting if a program reads and the kernel cannot show more, or if it cannot be
 /// inspected and would not echo input.
@@ -310,7 +310,7 @@ pub async fn wait_unless<T>(
     .await
 }
 
-/// The patterns, and how far they have looked.
+/// The patterns, and how far the output was searched.
 struct Search<'a> {
     until: &'a Until,
     matchers: Vec<Matcher>,

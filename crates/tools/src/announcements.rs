@@ -1,5 +1,5 @@
-//! Announcements that replies carry beside their own content: sessions that ended, and remarks about the sandbox. Each is
-//! sent once.
+//! Announcements that replies carry beside their own content: sessions that ended, and remarks about the sandbox. Each
+//! is sent once.
 
 use std::collections::HashSet;
 use std::sync::Arc;

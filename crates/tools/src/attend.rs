@@ -19,7 +19,7 @@ pub(crate) struct Wait {
     pub(crate) deadline: Instant,
     /// Whether to report that time ran out: conditions were asked for.
     pub(crate) asked: bool,
-    /// Where patterns begin to look.
+    /// Where the search for patterns begins.
     pub(crate) from: Offset,
     /// Silence before this moment does not count.
     pub(crate) silent_from: Instant,
@@ -37,7 +37,7 @@ pub(crate) enum WaitEnd {
     Input(InputWanted),
     /// Conditions were asked for, and none of them held.
     Unmet,
-    /// A condition holds; with its name and a phrase for a reader.
+    /// A condition holds: its name, and a phrase for a reader.
     Met(&'static str, String),
 }
 
@@ -108,7 +108,7 @@ impl Wait {
         }
     }
 
-    /// Waits for something new, so that the same prompt is not looked at again and again.
+    /// Waits for new output, so that the same prompt is not examined again and again.
     async fn waits_for_output(&self, held: &LiveSession, deadline: Instant) -> bool {
         let mut until = self.until(deadline, false);
         until.reached = Some(held.session.journal().end() + 1);

@@ -35,7 +35,7 @@ pub struct Call {
     pub dismissal: Dismissal,
     /// Additional notes for the reply.
     pub remarks: Vec<String>,
-    /// Its place among the calls about the same session, where it was taken when the call arrived.
+    /// Its place among the calls about the same session, if it was taken when the call arrived.
     pub ticket: Option<CallTicket>,
     /// Whether the reply reaches the caller. The reply carries the same handle; the owner of this one can revoke it
     /// early.

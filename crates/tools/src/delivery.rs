@@ -5,8 +5,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The delivery of one reply: pending until the transport confirms or revokes it. Revoked when the last handle is dropped
-/// while it is pending. A cheap handle.
+/// The delivery of one reply: pending until the transport confirms or revokes it. Revoked when the last handle is
+/// dropped while it is pending. A cheap handle.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
     shared: Arc<Shared>,

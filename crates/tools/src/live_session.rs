@@ -266,8 +266,8 @@ impl LiveSession {
         Attending(Arc::clone(self))
     }
 
-    /// Waits until no other reply is being made. A reply that is given up before [`LiveSession::told`] marks nothing as
-    /// received, so the next one contains it all.
+    /// Waits until no other reply is being made. A reply that is given up before it is marked as received marks
+    /// nothing, so the next one contains it all.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }

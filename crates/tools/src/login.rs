@@ -4,8 +4,8 @@
 //! kept until one of those files changes. A start-up file that hangs costs one bounded wait, is reported, and is not
 //! tried again until it changes.
 //!
-//! The login shell is confined like the commands that get its environment, and the variables that are withheld from them are
-//! withheld from it, too: its start-up files may lie where a command can write.
+//! The login shell is confined like the commands that get its environment, and the variables that are withheld from
+//! them are withheld from it, too: its start-up files may lie where a command can write.
 
 mod state;
 
@@ -256,11 +256,12 @@ fn startup_files(dialect: ShellDialect, variables: &[(OsString, OsString)]) -> V
     files
 }
 
-/// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of that one, which
-/// prints its state and its environment. Each part stands between markers. One process does it all, so the login shell begins with the
-/// limits and the umask that the first one printed.
+/// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of
+/// that one, which prints its state and its environment. Each part stands between markers. One process does it all, so
+/// the login shell begins with the limits and the umask that the first one printed.
 fn scripts(dialect: ShellDialect, marker: &str) -> (String, String) {
-    // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the end.
+    // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the
+    // end.
     let (head, tail) = marker.split_at(marker.len() / 2);
     let mark = format!("printf %s%s {head} {tail}");
     let state::Questions { names, handover, state, variables, environment } = state::Questions::of(dialect);

@@ -41,12 +41,12 @@ impl PathAccess {
         Self { places: plan.as_deref().map(Places::of), plan }
     }
 
-    /// Whether this place, given without links, may be written.
+    /// Whether this path, free of links, may be written.
     pub fn may_write(&self, path: &Path) -> bool {
         self.places.as_ref().is_none_or(|places| places.may_write(path))
     }
 
-    /// Whether this place, given without links, may be read.
+    /// Whether this path, free of links, may be read.
     pub fn may_read(&self, path: &Path) -> bool {
         let Some(places) = &self.places else { return true };
         places.ruling_at(path).is_none_or(|ruling| ruling.access != Access::Deny)
@@ -95,8 +95,8 @@ impl Places {
         let writable = self
             .ruling_at(path)
             .is_some_and(|ruling| ruling.access == Access::Write && !(ruling.pinned && ruling.path == path));
-        // An existing place only has to stay itself: paths below it may be written. A place that cannot be inspected counts as
-        // missing, which protects it.
+        // An existing path only has to stay itself: paths below it may be written. A path that cannot be inspected
+        // counts as missing, which protects it.
         let is_missing = |place: &Path| place.symlink_metadata().is_err();
         let is_kept = |place: &Path| path == place || path.starts_with(place) && is_missing(place);
         writable && !self.fixed.iter().any(|fixed| is_kept(fixed))

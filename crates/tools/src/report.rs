@@ -51,7 +51,8 @@ pub(crate) fn processes(lines: &[ProcessLine]) -> String {
     lines.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-/// The processes that a session's root left running, and, where other commands cannot signal them, the call that ends them.
+/// The processes that a session's root left running, and, where other commands cannot signal them, the call that ends
+/// them.
 pub(crate) fn left_running(lines: &[ProcessLine], held: &LiveSession) -> String {
     let (count, number) = (lines.len(), held.number);
     let names = left_processes(lines);

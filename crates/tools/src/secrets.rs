@@ -1,8 +1,8 @@
 //! Recognises variables that look like secrets, by their name or by their value. The one list for every way to start
 //! commands: the tools, the agent, and the servers that start processes for others.
 //!
-//! It errs on the side of withholding: a variable too few is named in the reply and can be given explicitly, while one too
-//! many is sent to a model's provider by the first command that prints its environment.
+//! It errs on the side of withholding: a variable too few is named in the reply and can be given explicitly, while one
+//! too many is sent to a model's provider by the first command that prints its environment.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,5 @@
-//! The order of calls about one session: they are carried out as they arrived, and each reply has the output of its own call.
+//! The order of calls about one session: they are carried out as they arrived, and each reply has the output of its own
+//! call.
 //!
 //! A call takes its ticket when it arrives, before a task is spawned for it: tasks are polled in any order. A write
 //! holds up the calls behind it until its reply is made, so that no other reply shows its output. It holds them up for
@@ -157,7 +158,8 @@ impl CallTicket {
         }
     }
 
-    /// Holds up the calls behind this one until its reply is made, but not for longer than this from when the session has its text.
+    /// Holds up the calls behind this one until its reply is made, but for no longer than this after the session has
+    /// received its text.
     async fn write<T>(&self, call: impl Future<Output = T>, hold: Duration) -> T {
         let mut call = std::pin::pin!(call);
         tokio::select! {

@@ -48,13 +48,13 @@ pub(crate) struct ShellCommand {
 /// The most bytes a script may have.
 const LONGEST_SCRIPT: usize = 12 * 120 * 1024;
 
-/// How each shell reads its script from descriptor 3, and the state of the login from descriptor 4. Both are closed before the
-/// script's first command runs, so no child inherits them. The text in quotation marks is expanded before any of it runs, so
-/// the script is already read when the variable goes; and as that happens on the script's first line, the shell counts lines as
-/// the author does.
+/// How each shell reads its script from descriptor 3, and the state of the login from descriptor 4. Both are closed
+/// before the script's first command runs, so no child inherits them. The text in quotation marks is expanded before
+/// any of it runs, so the script is already read when the variable goes; and as that happens on the script's first
+/// line, the shell counts lines as the author does.
 ///
-/// An environment variable would be simpler, but a caller of the tools could set it, too, and so run another script than the
-/// one that was judged and recorded.
+/// An environment variable would be simpler, but a caller of the tools could set it, too, and so run another script
+/// than the one that was judged and recorded.
 const BASH: &str = "mapfile -d '' -t -u 3 windlass_code_mode; exec 3<&-; eval \"unset windlass_code_mode; $windlass_code_mode\"";
 const BASH_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_code_mode; exec 4<&-; eval \"$windlass_code_mode\"; \
      mapfile -d '' -t -u 3 windlass_code_mode; exec 3<&-; \
@@ -68,9 +68,10 @@ const POSIX: &str = ". /proc/self/fd/3";
 /// file, through a descriptor of its own; the one that it inherited is closed by the script's first words.
 const POSIX_CLOSES: &str = "exec 3<&-; ";
 
-/// The script as a file, for bash that traces it: bash prints a `+` for each level of evaluation, so a script within `eval` would be
-/// traced with two. A file costs something else: messages of bash begin with its name, so other scripts are not run this way. The words
-/// that close the descriptor stand on the script's first line, and bash reads that line whole before it runs a word of it.
+/// The script as a file, for bash that traces it: bash prints a `+` for each level of evaluation, so a script within
+/// `eval` would be traced with two. A file costs something else: messages of bash begin with its name, so other scripts
+/// are not run this way. The words that close the descriptor stand on the script's first line, and bash reads that line
+/// whole before it runs a word of it.
 const BASH_FILE: &str = "/proc/self/fd/3";
 const BASH_FILE_CLOSES: &str = "exec 3<&-; BASH_ARGV0=$BASH; unset BASH_ARGV0; ";
 const BASH_FILE_CLOSES_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_code_mode; exec 4<&-; eval \"$windlass_code_mode\"; \
@@ -185,7 +186,8 @@ impl Shell {
     }
 }
 
-/// Whether a script may set the option `xtrace`. Words that only look like it cost a different name in messages, no more.
+/// Whether a script may set the option `xtrace`. Words that only look like it cost a different name in messages, no
+/// more.
 fn turns_trace_on(script: &str) -> bool {
     let is_between = |char: char| char.is_whitespace() || ";&|(){}`".contains(char);
     let is_trace = |word: &str| {

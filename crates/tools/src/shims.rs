@@ -258,7 +258,8 @@ impl Toolbox {
         kept
     }
 
-    /// Reasons why this caller may not see all sessions, one sentence each: shims that cannot be listed, unreadable records.
+    /// Reasons why this caller may not see all sessions, one sentence each: shims that cannot be listed, unreadable
+    /// records.
     pub(crate) fn blind_spots(&self) -> Vec<String> {
         let kept = self.options().shims.as_ref().map(|shims| shims.kept());
         let mut spots = match kept {

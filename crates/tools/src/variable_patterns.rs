@@ -1,5 +1,5 @@
-//! Patterns over the names of environment variables, in the syntax of the crate `globset`: `*`, `?`, `[A-Z]` and `{A,B}`. A
-//! pattern matches the whole name, and case does not matter.
+//! Patterns over the names of environment variables, in the syntax of the crate `globset`: `*`, `?`, `[A-Z]` and
+//! `{A,B}`. A pattern matches the whole name, and case does not matter.
 
 use std::ffi::OsStr;
 

@@ -9,8 +9,9 @@ use std::path::Path;
 const FILE_MODE: u32 = 0o600;
 
 pub(crate) trait Disk: Send + Sync {
-    /// Creates a file that did not exist, open for reading too: readers share the writer's descriptor. It is opened to append:
-    /// in a file that another process has truncated, a write at the former end would leave a hole that reads as zeros.
+    /// Creates a file that did not exist, open for reading too: readers share the writer's descriptor. It is opened to
+    /// append: in a file that another process has truncated, a write at the former end would leave a hole that reads as
+    /// zeros.
     fn create(&self, path: &Path) -> io::Result<File>;
     /// Writes some of the bytes at the end, as `write` does.
     fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;

@@ -1,9 +1,9 @@
 //! Writes a journal into files. It holds at most two descriptors, creates nothing before the first byte, and stops at
 //! the first error: bytes on disk stay, and the caller keeps later bytes in memory.
 //!
-//! Other processes may truncate or remove the files meanwhile. Each append looks at its file before, and at its own position
-//! after, and begins another segment if the file is not the one that it left: the bytes that are gone are a gap between two
-//! segments, for every reader, and never zeros in the middle of one.
+//! Other processes may truncate or remove the files meanwhile. Each append looks at its file before, and at its own
+//! position after, and begins another segment if the file is not the one that it left: the bytes that are gone are a
+//! gap between two segments, for every reader, and never zeros in the middle of one.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -164,7 +164,7 @@ impl FileLog {
             );
             self.removal = Some(Degraded { at: start, reason });
         }
-        // Where no other file can be begun, the one without a name takes more than memory would.
+        // If no other file can be created, the one without a name is still written: it takes more than memory would.
         let is_last_resort = self.unlinked.len() >= MOST_UNLINKED || !self.place.is_there();
         found.len() == written && is_last_resort
     }
@@ -186,8 +186,8 @@ impl FileLog {
         &self.lost
     }
 
-    /// Closes the segment being written. Its last record says where it ends: a reader of a file that is shorter knows that it was
-    /// truncated. A removed file that is closed is lost.
+    /// Closes the segment being written. Its last record says where it ends: a reader of a file that is shorter knows
+    /// that it was truncated. A removed file that is closed is lost.
     fn close_current(&mut self) {
         self.check();
         let Some(start) = self.segments.last().map(|segment| segment.start) else { return };
@@ -391,7 +391,7 @@ struct Stopped {
 enum Landed {
     /// Behind those that were written before.
     InPlace,
-    /// At this place in the file: it was truncated. So many had been written before that.
+    /// At this position in the file: it was truncated. So many bytes had been written before that.
     Elsewhere { before: usize, at: u64 },
 }
 

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! 1001-0000000000000000.out   the bytes as they were printed and nothing else: `cat 1001-*.out` is the output
-//! 1001-0000000000000000.idx   who printed them and when: one header, then records; all numbers little-endian
+//! 1001-0000000000000000.idx   their streams and times: one header, then records; all numbers little-endian
 //!
 //! header, 48 bytes             record, 24 bytes
 //!   0  magic "windlass"          0  offset of the first byte it describes, u64

@@ -39,7 +39,7 @@ pub enum OpenJournal {
     },
 }
 
-/// A writer that outruns this many looks is caught up with at the next one.
+/// The most looks of one refresh: a writer that outruns them is caught up with at the next one.
 const MOST_LOOKS: usize = 16;
 
 /// The files as they were when last looked at.

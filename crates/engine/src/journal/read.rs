@@ -38,7 +38,7 @@ pub enum JournalPiece {
 }
 
 impl JournalPiece {
-    /// The addresses this piece answers for.
+    /// The span that this piece covers.
     pub fn span(&self) -> Span {
         match self {
             Self::Bytes { span, .. } | Self::Dropped { span } | Self::Unreadable { span, .. } => *span,

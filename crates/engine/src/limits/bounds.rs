@@ -114,7 +114,7 @@ impl Bounds {
         (leaf.forks_refused() > 0).then(|| self.told(Resource::Processes, leaf.peak_processes()))
     }
 
-    /// Something below the limit of the session was refused because of that of all sessions together.
+    /// The limit behind a refusal of the kernel: that of all sessions together, unless the session was near its own.
     fn told(&self, resource: Resource, peak: Option<u64>) -> Crossed {
         let own = self.limits.of(resource);
         let peak = peak.map(Amount);

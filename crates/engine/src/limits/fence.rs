@@ -170,7 +170,7 @@ impl LimitEnforcer {
         }
     }
 
-    /// What failed when the limits were set up, if anything: the next mechanism was used instead.
+    /// The first failure of setting up limits, if any: the next mechanism was used instead.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -258,7 +258,7 @@ impl LimitEnforcer {
         ground
     }
 
-    /// Limits the nest as a whole, and makes the place for sessions without limits of their own.
+    /// Limits the nest of groups as a whole, and makes the common group of sessions without limits of their own.
     fn limit_all(&self, ground: &mut RuntimeCgroups) -> io::Result<()> {
         let Limits { memory, processes, .. } = self.together.limits;
         let Some(nest) = ground.nest.as_ref().filter(|_| memory.is_some() || processes.is_some()) else {

@@ -1,15 +1,15 @@
-//! When to look again: as late as it can be done without missing a crossing by much. Pure.
+//! When the limit watcher samples next: as late as it can be done without missing a crossing by much. Pure.
 
 use super::{Amount, Limits, Peaks, Resource};
 use std::time::Duration;
 
-/// The shortest pause: looking more often costs more than it shows.
+/// The shortest pause: sampling more often costs more than it shows.
 pub(super) const FASTEST: Duration = Duration::from_millis(20);
 /// The longest pause, however far away every limit is.
 pub(super) const SLOWEST: Duration = Duration::from_secs(1);
 /// A rate is taken over seconds, however near its limit is.
 const RATE: Duration = Duration::from_millis(250);
-/// Looking may take one part in so many of a processor.
+/// Sampling may take one part in so many of a processor's time.
 const SHARE: u32 = 20;
 
 /// The pause until the next look, from the use at this one and from how long it took.

@@ -60,7 +60,7 @@ impl Plan {
         self.enforced.extend(means.iter().map(enforced));
     }
 
-    /// Adds the kernel's limit on each single process, as a backstop beside sampling.
+    /// Adds a limit that the kernel enforces by itself, as a backstop beside sampling.
     fn back_up(&mut self, resource: Resource, Amount(limit): Amount) {
         let limits = &mut self.of_processes;
         match resource {

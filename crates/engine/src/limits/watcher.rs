@@ -119,7 +119,7 @@ pub(crate) async fn watch(fence: Arc<LimitEnforcer>) {
     let mut ears = LimitEvents::open(&fence);
     let mut stops = JoinSet::new();
     let mut looks_soon = 0_u32;
-    // Finding out takes as long as everything else of a look, and a look follows every start.
+    // Read once: it takes as long as the rest of a sample, and a sample follows every start.
     let processors = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
     while let Some(entries) = fence.watchlist.snapshot() {
         let look = Look::at(&fence, &entries, processors);
@@ -145,8 +145,8 @@ enum Woken {
     InTime,
 }
 
-/// Waits until it is time to look again. A start or an end is a reason to do so at once; where there are many, one look in a
-/// while is for all of them.
+/// Waits until it is time to sample again. The start or end of a session is a reason to do so at once; where there are
+/// many, one sample in a while covers all of them.
 async fn wait(fence: &LimitEnforcer, ears: &mut LimitEvents, mut next: Option<Instant>) -> Woken {
     let earliest = Instant::now() + pace::FASTEST;
     loop {
@@ -318,8 +318,9 @@ fn measure(entry: &WatchedSession, wanted: &Limits, members: &[Pid]) -> Peaks {
     used
 }
 
-/// Shared memory is counted for each process that maps it, which is cheap; it is counted exactly only if that sum is
-/// too much, or much of it need not be mapped. A little of the latter is ignored: scripts lie in such files.
+/// Shared memory is counted for each process that maps it, which is cheap. It is counted exactly only if that sum is
+/// too much, or if the session holds much memory in nameless files, which need not be mapped. A little of that is
+/// ignored: scripts lie in such files.
 fn memory(entry: &WatchedSession, members: &[Pid], resident: u64) -> u64 {
     let Some(Amount(limit)) = entry.sampled.of(Resource::Memory) else { return resident };
     let is_unsure =
@@ -327,7 +328,7 @@ fn memory(entry: &WatchedSession, members: &[Pid], resident: u64) -> u64 {
     if is_unsure { usage::proportional_memory(members) } else { resident }
 }
 
-/// Which part of its limit a session may hold without its being looked for.
+/// The part of its limit that a session may hold in nameless files before they are counted.
 const UNMAPPED_PART: u64 = 16;
 
 /// The kernel's announcements, as far as there are any.

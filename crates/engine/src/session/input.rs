@@ -289,7 +289,7 @@ fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match rustix::io::write(fd, bytes) {
             Err(Errno::INTR) => {}
-            // A zero-byte answer to a non-empty write would make this spin; no pipe or terminal gives one.
+            // A write of a non-empty buffer that returns zero would make this spin; no pipe or terminal does that.
             Ok(0) => return Err(Errno::IO.into()),
             answer => return Ok(answer?),
         }

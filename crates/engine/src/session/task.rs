@@ -78,7 +78,7 @@ pub(crate) struct TaskState {
     /// The offset that the reader which sets the pace has confirmed.
     confirmed: Offset,
     deaf: bool,
-    /// State that is kept between the looks for a reader of the input.
+    /// The state of the search for a reader of the input, from one look to the next.
     pub(crate) watch: Watch,
 }
 

@@ -161,8 +161,8 @@ fn claim(counter: &Path, root: &Path, (least, size): (u64, u64)) -> io::Result<u
     Err(io::Error::new(io::ErrorKind::TimedOut, "other processes claim ids all the time"))
 }
 
-/// The number in the counter; `None` if it is new, damaged, or the file of an older Windlass. A reader can miss the entry while
-/// another process renames it; that is found out in [`begin`].
+/// The number in the counter; `None` if it is new, damaged, or the file of an older Windlass. A reader can miss the
+/// entry while another process renames it; that is found out in [`begin`].
 fn read(counter: &Path) -> io::Result<Option<u64>> {
     let entries = match fs::read_dir(counter) {
         Ok(entries) => entries,
@@ -182,8 +182,8 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|next| (FIRST..=u64::MAX - LARGEST_BLOCK).contains(next))
 }
 
-/// Puts a new counter in place. A directory is renamed over another one only where that is empty, so of two processes that
-/// begin at once one fails, and a counter that is in use stays.
+/// Puts a new counter in place. A directory is renamed over another one only where that is empty, so of two processes
+/// that begin at once one fails, and a counter that is in use stays.
 fn begin(counter: &Path, root: &Path) -> io::Result<()> {
     let older = OlderCounter::take(counter)?;
     let used = older.as_ref().and_then(OlderCounter::number);
@@ -227,8 +227,8 @@ fn remove_damaged(counter: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The counter of an older Windlass: a file with a number in it, which is changed under `flock`. Only the process that holds
-/// its lock replaces it.
+/// The counter of an older Windlass: a file with a number in it, which is changed under `flock`. Only the process that
+/// holds its lock replaces it.
 struct OlderCounter(File);
 
 impl OlderCounter {

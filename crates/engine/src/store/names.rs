@@ -60,7 +60,8 @@ pub(crate) struct NameClaim {
 }
 
 impl NameClaim {
-    /// Leaves the name to the session, which outlives this process: the name is free again when the session's root is dead.
+    /// Leaves the name to the session, which outlives this process: the name is free again when the session's root is
+    /// dead.
     pub(crate) fn leave(mut self) {
         self.entry = None;
     }
@@ -132,7 +133,8 @@ impl Store {
     /// Removes the claims of sessions that ended with their runtime's death, and claims that were never put in place.
     pub(super) fn remove_stale_names(&self) {
         let names = self.root.join(NAMES);
-        // A claim that cannot be listed or removed now is removed the next time, or a session that wants the name takes it over.
+        // A claim that cannot be listed or removed now is removed the next time, or a session that wants the name takes
+        // it over.
         for claim in fs::read_dir(&names).into_iter().flatten().flatten() {
             if claim.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 if is_older_than(&claim.path(), self.limits.stray_age) {

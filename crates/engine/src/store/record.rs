@@ -38,7 +38,8 @@ pub struct StartRecord {
     pub runtime: ProcessKey,
     /// Its root process.
     pub root: ProcessKey,
-    /// The mark on every process that it starts. Records of earlier versions have none, nor do sessions that cannot be marked.
+    /// The mark on every process that it starts. Records of earlier versions have none, nor do sessions that cannot be
+    /// marked.
     pub mark: Option<Mark>,
     /// The resources that it may use.
     pub limits: Limits,

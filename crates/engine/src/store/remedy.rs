@@ -1,5 +1,5 @@
-//! Remedies for records that cannot be read, by their cause. The programs that show such an error add its remedy, people and models
-//! alike.
+//! Remedies for records that cannot be read, by their cause. The programs that show such an error add its remedy,
+//! people and models alike.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

@@ -1,6 +1,6 @@
-//! Runtimes that have, or had, processes. The record of a session is written after its first process exists, and the disk may
-//! refuse it; a runtime is registered before that, so that the next Windlass finds the processes of one that died together with
-//! its guardian.
+//! Runtimes that have, or had, processes. The record of a session is written after its first process exists, and the
+//! disk may refuse it; a runtime is registered before that, so that the next Windlass finds the processes of one that
+//! died together with its guardian.
 //!
 //! A registration is an empty file, whose name gives the runtime's family of marks and its process:
 //!
@@ -72,8 +72,9 @@ impl Store {
         Some(Registration { path, is_over: Mutex::default(), is_retried: AtomicBool::default() })
     }
 
-    /// Registered runtimes that are dead. They were started by this user in this pid namespace since the machine was booted, in a
-    /// state directory of this user. Registrations of earlier boots are removed: none of their processes can be alive.
+    /// Registered runtimes that are dead. They were started by this user in this pid namespace since the machine was
+    /// booted, in a state directory of this user. Registrations of earlier boots are removed: none of their processes
+    /// can be alive.
     pub fn dead_runtimes(&self) -> Vec<DeadRuntime> {
         let Some(own) = PidScope::of_this_process().filter(|_| self.is_own()) else { return Vec::new() };
         let (mut living, mut dead) = (BTreeSet::new(), Vec::new());
@@ -117,7 +118,7 @@ impl Registration {
         &self.path
     }
 
-    /// Puts it in place where it is not: before the first session, and again after the file was removed.
+    /// Puts it in place if it is missing: before the first session, and again after the file was removed.
     pub(crate) fn ensure(&self) -> io::Result<()> {
         let is_over = self.lock();
         if *is_over || rustix::fs::access(&self.path, rustix::fs::Access::EXISTS).is_ok() {

@@ -21,7 +21,8 @@ pub struct StopRequest {
 }
 
 impl StopRequest {
-    /// Leaves the request in place, for a runtime that cannot look at it yet. The file goes with the session's other files.
+    /// Leaves the request in place, for a runtime that cannot look at it yet. The file goes with the session's other
+    /// files.
     pub fn leave(mut self) {
         self.path.clear();
     }

@@ -10,12 +10,13 @@
 //! end                         end
 //! ```
 //!
-//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; between them one for
-//! each size of its terminal that is not the usual one, with the first byte that was printed at it, and one titled `degraded`
-//! when the disk refuses output: readers in other processes have no receipt that says so while the session runs. The blocks of several
-//! sessions may follow one another in any order. A block without its `end` was torn and does not count; unknown
-//! keys are skipped, so that a field can be added without a new version. Bytes outside printable ASCII, and the
-//! backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times are nanoseconds.
+//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; between them
+//! one for each size of its terminal that is not the usual one, with the first byte that was printed at it, and one
+//! titled `degraded` when the disk refuses output: readers in other processes have no receipt that says so while the
+//! session runs. The blocks of several sessions may follow one another in any order. A block without its `end` was torn
+//! and does not count; unknown keys are skipped, so that a field can be added without a new version. Bytes outside
+//! printable ASCII, and the backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times
+//! are nanoseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -380,7 +381,8 @@ impl Fields {
         self.text(key)?.parse().ok()
     }
 
-    /// A process. The scope is a line of its own, the same for all of a session, so that earlier versions read the rest.
+    /// A process. The scope is a line of its own, the same for all of a session, so that earlier versions read the
+    /// rest.
     fn key(&self, key: &str) -> Option<ProcessKey> {
         let (pid, start_ticks) = self.text(key)?.split_once(' ')?;
         let scope = self.text("scope").and_then(scope_from);

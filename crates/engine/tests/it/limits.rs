@@ -212,7 +212,7 @@ async fn what_all_sessions_print_in_a_second_has_a_limit_together() {
     engine.shutdown().await;
 }
 
-/// Without any limit: the disk is not filled, and another session's answer is there at once.
+/// Without any limit: the disk is not filled, and another session replies at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_gigabytes_of_output_do_not_hold_up_another_session() {
     let engine = engine_with(Cgroups::OfThisProcess);
@@ -248,7 +248,8 @@ async fn groups_that_cannot_be_used_give_way_to_the_next_means() {
     assert!(trouble.contains("holds other processes"), "{trouble}");
 }
 
-/// On a machine where version 2 has no controllers, its groups still count CPU time: entered, read and removed for real.
+/// On a machine where version 2 has no controllers, its groups still count CPU time: entered, read and removed for
+/// real.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_of_version_2_is_entered_counts_and_is_removed() {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();

@@ -1,5 +1,5 @@
-//! A randomized model test: thousands of interleaved operations on echoing sessions, against a model that is nothing but
-//! the bytes that were accepted. Failures shrink to the shortest sequence that still fails.
+//! A randomized model test: thousands of interleaved operations on echoing sessions, against a model that is nothing
+//! but the bytes that were accepted. Failures shrink to the shortest sequence that still fails.
 
 use crate::rig::{command, engine, output, sh, tagged, with_stdin};
 use proptest::prelude::*;

@@ -255,8 +255,8 @@ async fn five_hundred_quick_sessions_leave_no_zombie_descriptor_terminal_or_stra
     // A terminal lives as long as a descriptor of it, so this counts those too.
     assert!(survivors::open_descriptors() <= descriptors);
     assert!(survivors::threads() <= threads, "no thread per session");
-    // Silent sessions have no journal, and their records share files: blocks of 1, 1, 2, 4 up to 64. And the counter, and
-    // the directory in which runtimes are registered.
+    // Silent sessions have no journal, and their records share files: blocks of 1, 1, 2, 4 up to 64. And the counter,
+    // and the directory in which runtimes are registered.
     assert_eq!(count(scratch.path().to_str().unwrap()), 7 + 7 + 1 + 1);
 }
 
@@ -381,7 +381,7 @@ async fn running_out_of_descriptors_is_a_clear_error_and_leaves_nothing() {
     assert_eq!(survivors::zombies(), Vec::<u32>::new());
 }
 
-/// The limit on processes binds only ordinary users: where the tests run as root, user 65534 (`nobody`) runs this one.
+/// The limit on processes binds only ordinary users: where the tests run as root, an unprivileged user runs this one.
 #[test]
 fn running_out_of_processes_is_a_clear_error() {
     use std::os::unix::fs::PermissionsExt;

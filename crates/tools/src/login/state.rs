@@ -1,5 +1,5 @@
-//! The state that start-up files leave in a shell beside its environment: umask, limits, options, functions, variables that are not
-//! exported, aliases.
+//! The state that start-up files leave in a shell beside its environment: umask, limits, options, functions, variables
+//! that are not exported, aliases.
 //!
 //! The same script asks a shell that has read no start-up files and one that has logged in. The differences are turned
 //! into a script that commands run first. So a login that changes nothing costs commands nothing, and a default of this
@@ -88,11 +88,11 @@ struct StateEntry<'a> {
     text: &'a str,
 }
 
-/// The scripts that a shell runs to describe itself. Each prints entries of four fields, each ended by NUL; nothing is traced into them,
-/// and options that would end the shell half-way are off once they are printed.
+/// The scripts that a shell runs to describe itself. Each prints entries of four fields, each ended by NUL; nothing is
+/// traced into them, and options that would end the shell half-way are off once they are printed.
 ///
-/// Every builtin that prints is a write that wakes the runtime, and every `$(...)` or pipeline a fork, so they print many facts at once
-/// and use expansions where a shell has one.
+/// Every builtin that prints is a write that wakes the runtime, and every `$(...)` or pipeline a fork, so they print
+/// many facts at once and use expansions where a shell has one.
 pub(super) struct Questions {
     /// Puts the names of the variables into `windlass_known`.
     pub(super) names: String,
@@ -137,7 +137,8 @@ impl Questions {
     }
 }
 
-/// The names of all variables: bash has no expansion for them but by prefix, and `compgen -v` needs a fork and a read for each byte.
+/// The names of all variables: bash has no expansion for them but by prefix, and `compgen -v` needs a fork and a read
+/// for each byte.
 fn bash_names() -> String {
     let prefixes = std::iter::once('_').chain('a'..='z').chain('A'..='Z');
     prefixes.map(|first| format!("\"${{!{first}@}}\"")).collect::<Vec<_>>().join(" ")
@@ -316,7 +317,8 @@ const LIMITS: [(&str, &str, u64, u64); 16] = [
     ("Max realtime timeout", "R", 1, 1),
 ];
 
-/// The soft limit goes first, so that the hard one can be lowered to it, and again, in case the hard one had to be raised before.
+/// The soft limit goes first, so that the hard one can be lowered to it, and again, in case the hard one had to be
+/// raised before.
 fn limits(dialect: ShellDialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
     let rows = |account: &Account<'_>| -> Vec<String> {
         let tables = account.of("limits");

@@ -1,4 +1,4 @@
-//! `exec_command`: starts a script in a session of its own and answers with its output or its session id.
+//! `exec_command`: starts a script in a session of its own and replies with its output or its session id.
 
 use std::path::PathBuf;
 use std::sync::Arc;

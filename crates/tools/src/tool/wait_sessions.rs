@@ -1,4 +1,4 @@
-//! `wait_sessions`: one call instead of many polls; answers when the first of several sessions meets its condition.
+//! `wait_sessions`: one call instead of many polls; replies when the first of several sessions meets its condition.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

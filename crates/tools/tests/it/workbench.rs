@@ -1,5 +1,5 @@
-//! A toolbox to test with: its own engine, its own scratch directory as home, and nothing left of it afterwards, also when
-//! the test fails.
+//! A toolbox to test with: its own engine, its own scratch directory as home, and nothing left of it afterwards, also
+//! when the test fails.
 
 use std::ffi::OsString;
 use std::future::poll_fn;
@@ -150,7 +150,7 @@ impl Workbench {
         self.run(json!({ "cmd": cmd, "until": { "exit": true } })).await
     }
 
-    /// Starts a script on pipes and answers once it has printed the pattern.
+    /// Starts a script on pipes and returns once it has printed the pattern.
     pub(crate) async fn start(&self, cmd: &str, pattern: &str) -> u64 {
         let reply = self.run(json!({ "cmd": cmd, "until": { "pattern": pattern } })).await;
         assert_eq!(reply.structured["met"], "pattern", "{}", reply.text);
@@ -164,7 +164,7 @@ impl Workbench {
         session(&reply)
     }
 
-    /// Starts a script on a terminal and answers once it waits for input.
+    /// Starts a script on a terminal and returns once it waits for input.
     pub(crate) async fn start_waiting(&self, cmd: &str) -> u64 {
         let reply = self.run(json!({ "cmd": cmd, "tty": true, "until": { "input": true } })).await;
         assert_eq!(reply.structured["met"], "input", "{}", reply.text);
@@ -182,7 +182,7 @@ impl Workbench {
         session.exited().await.unwrap();
     }
 
-    /// Types a line, and answers when the program waits again.
+    /// Types a line, and returns when the program waits again.
     pub(crate) async fn types(&self, id: u64, chars: &str) -> Reply {
         let arguments = json!({ "session_id": id, "chars": chars, "until": { "input": true } });
         self.ask("write_stdin", arguments).await

@@ -414,7 +414,7 @@ fn a_cancelled_call_leaves_the_session_and_its_unread_output_intact() {
         assert!(waiting.await.unwrap_err().is_cancelled());
         gate.open().await;
         bench.ended(id).await;
-        // Cancelled at every step of making the answer.
+        // Cancelled at every step of making the reply.
         for steps in 0..40 {
             let mut poll = Box::pin(poll(json!({ "exit": true })));
             for _ in 0..steps {
