@@ -29,7 +29,7 @@ fn main() -> std::io::Result<()> {
     let dir = PathBuf::from(format!("target/journal-throughput-{}", std::process::id()));
     fs::create_dir_all(&dir)?;
     println!("in {}", dir.display());
-    // First, while the heap has nothing to hand out again and every page it takes is seen.
+    // First, while the heap holds no freed memory, so that every page it takes is counted.
     sessions(&dir)?;
     clear(&dir)?;
     large_appends(&dir)?;

@@ -13,9 +13,9 @@ use windlass_sys::pty::Size;
 pub struct CommandSpec {
     /// The program and its arguments. A program without a slash is looked up in the child's own `PATH`.
     pub argv: Vec<OsString>,
-    /// The name the program sees itself under, where it is not `argv[0]`.
+    /// The name under which the program sees itself, if it is not `argv[0]`.
     pub argv0: Option<OsString>,
-    /// Where it runs. Absolute.
+    /// Its working directory. Absolute.
     pub directory: PathBuf,
     /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
@@ -37,7 +37,7 @@ pub struct CommandSpec {
     pub pace: Pace,
     /// The variable in which it finds its session's number.
     pub number_in: Option<OsString>,
-    /// Where its output and its record go.
+    /// The store of its output and its record.
     pub keeping: Keeping,
     /// The script that people asked for, where the arguments do not show it because it travels beside them.
     pub script: Option<String>,
@@ -80,7 +80,7 @@ impl CommandSpec {
     }
 }
 
-/// Where a session's output and record go.
+/// The store of a session's output and record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keeping {
     /// The engine's store, if it has one.

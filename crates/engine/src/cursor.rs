@@ -41,7 +41,7 @@ impl Cursor {
     }
 }
 
-/// The bounds of a subscription.
+/// The limits of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubscriptionLimits {
     /// The most bytes in one delivery.

@@ -50,7 +50,7 @@ pub(crate) use self::segments::DirectoryId;
 pub use self::sizes::TerminalSizes;
 pub(crate) use self::sizes::grid;
 
-/// Where output came from.
+/// The stream that output came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// The pipe on fd 1.
@@ -88,7 +88,7 @@ pub struct Account {
     pub dropped: u64,
     /// The gaps, and the spans that could not be read so far, with the reasons.
     pub missing: Vec<Missing>,
-    /// Whether, where and why later bytes are not on the disk.
+    /// The first bytes that are not on the disk, with the reason.
     pub degraded: Option<Degraded>,
     /// Everything printed, dropped or not.
     pub bytes: StreamBytes,
@@ -227,7 +227,8 @@ impl Journal {
 
     /// The reason why the disk has refused output since the last call, if it has.
     pub fn take_new_degradation(&self) -> Option<Degraded> {
-        // A load first: this is asked after every append, and a swap would make each of them write to the shared line.
+        // A load first: this is checked after every append, and a swap would make each of them write to the shared
+        // line.
         let is_new = self.shared.is_newly_degraded.load(Ordering::Acquire)
             && self.shared.is_newly_degraded.swap(false, Ordering::AcqRel);
         is_new.then(|| self.lock().degraded()).flatten()
@@ -265,7 +266,7 @@ impl Journal {
         *self.sizes() = Some(sizes);
     }
 
-    /// Notes that the terminal has another size from here on, and returns from where.
+    /// Notes that the terminal has another size from here on, and returns the offset.
     pub fn resized(&self, size: Size) -> Offset {
         let end = self.end();
         self.sizes().get_or_insert_default().change(end, size);
@@ -364,7 +365,7 @@ impl Journal {
         }
     }
 
-    /// The end of an opened journal is where its files, or its receipt, say.
+    /// The end of an opened journal follows from its files, or from its receipt.
     fn adopt_end(&self, state: &mut State) {
         if let Storage::Opened(opened) = &state.storage {
             state.end = opened.end();

@@ -10,7 +10,7 @@ pub enum Lifetime {
     /// The runtime that started it.
     #[default]
     Runtime,
-    /// Nothing: it stays when the runtime goes away.
+    /// Stopped by request only: it stays when the runtime goes away.
     Detached,
 }
 

@@ -181,7 +181,7 @@ impl Orphans {
     }
 }
 
-/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not
+/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says that a child died, not
 /// which: several deaths may be one signal, so each signal is a look at all that were adopted.
 pub(crate) async fn collect(orphans: Arc<Orphans>) {
     // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.

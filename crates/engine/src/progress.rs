@@ -14,7 +14,7 @@ pub struct Progress {
     pub last_output: Instant,
     /// How much of the input was delivered.
     pub input: InputProgress,
-    /// Where the session is in its life.
+    /// The phase of the session's life.
     pub phase: Phase,
     /// Set once, after the root's last byte is readable.
     pub receipt: Option<Arc<Receipt>>,
@@ -35,7 +35,7 @@ impl Progress {
     }
 }
 
-/// Where a session is in its life.
+/// The phases of a session's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The root runs.

@@ -120,7 +120,7 @@ pub struct SessionFacts {
     pub withheld: Vec<String>,
     /// The client that it belongs to, if one was named.
     pub owner: Option<String>,
-    /// Where it was started.
+    /// Its working directory.
     pub directory: PathBuf,
     /// The terminal's first size, if it runs on one.
     pub terminal: Option<Size>,

@@ -28,7 +28,7 @@ pub enum StartError {
     /// A string contains a NUL byte, which no argument or variable may.
     #[error("the {what} contains a NUL byte")]
     Nul {
-        /// Which string.
+        /// The kind of string.
         what: &'static str,
     },
     /// No such program.
@@ -138,7 +138,7 @@ pub(crate) enum Ends {
     Pipes {
         stdin: Option<OwnedFd>,
         stdout: OwnedFd,
-        /// None where errors are written to the pipe of the output.
+        /// `None` if errors are written to the pipe of the output.
         stderr: Option<OwnedFd>,
     },
     /// The slave is held until the root exits: programs that close the terminal and open it again do not end it.
@@ -381,7 +381,7 @@ impl Call {
     }
 }
 
-/// Where programs are looked for when the environment has no `PATH`.
+/// The search path when the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The file to execute, by the rules of `execvp`, but in the child's `PATH` and from the child's directory.

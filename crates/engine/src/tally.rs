@@ -130,7 +130,7 @@ fn hand_on(
     }
 }
 
-/// Counts texts as long as there are any.
+/// Counts texts until the channel closes.
 fn help(mut counter: TokenCounter, waiting: &Mutex<Receiver<String>>, returned: &Sender<String>) -> Tokens {
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(mut text) = next() {

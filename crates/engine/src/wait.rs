@@ -79,7 +79,7 @@ pub enum PatternText {
     Raw,
 }
 
-/// Which condition ended a wait.
+/// The condition that ended a wait.
 #[derive(Clone, Debug)]
 pub enum Met {
     /// The root has exited.

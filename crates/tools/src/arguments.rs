@@ -114,7 +114,7 @@ pub(crate) struct Arguments {
     asked: Vec<String>,
 }
 
-/// Names that models take for each other, because other tools have the other one.
+/// Names that models confuse, because other tools use the other one.
 const SYNONYMS: &[&[&str]] = &[
     &["cmd", "command", "script"],
     &["workdir", "cwd", "directory", "working_directory"],

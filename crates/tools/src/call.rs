@@ -53,7 +53,7 @@ pub enum Dismissal {
 }
 
 impl Call {
-    /// The longest a call takes when its host cuts calls off after a minute and hears nothing meanwhile.
+    /// The longest a call takes when its host cuts off calls after a minute without progress reports.
     pub const QUIET_CEILING: Duration = Duration::from_secs(45);
     /// The longest a call takes when its host receives progress reports, or does not wait at all.
     pub const PATIENT_CEILING: Duration = Duration::from_secs(300);
@@ -193,7 +193,7 @@ pub struct Question {
     pub session: String,
     /// The script it runs.
     pub command: String,
-    /// The line the program shows, as far as it has one.
+    /// The line that the program shows, if it shows one.
     pub prompt: String,
 }
 

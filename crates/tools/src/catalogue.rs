@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Which tools are offered.
+/// The set of tools that are offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The six with which everything can be done.

@@ -23,7 +23,7 @@ const MOST_LETTERS: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     command: CommandText,
-    /// The shell that was asked for; none, if it is the usual one.
+    /// The shell that was asked for; `None` for the usual one.
     shell: Option<PathBuf>,
     directory: ResolvedPath,
     /// Changes of the environment; `None` removes.
@@ -256,7 +256,7 @@ impl ResolvedPath {
         Self { resolved, given }
     }
 
-    /// Where it leads.
+    /// The path with links resolved.
     pub fn path(&self) -> &Path {
         &self.resolved
     }
@@ -267,7 +267,7 @@ impl ResolvedPath {
         self.given.components().ne(self.resolved.components())
     }
 
-    /// Where it leads, and how it was given if that differs.
+    /// The resolved path, and how it was given if that differs.
     pub fn shown(&self) -> Shown {
         let resolved = Shown::of_path(&self.resolved);
         if !self.is_link() {

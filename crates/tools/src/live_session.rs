@@ -112,7 +112,7 @@ pub(crate) struct Showing {
     pub(crate) tokenizer: Tokenizer,
 }
 
-/// The forms output can be asked for in.
+/// The forms in which output can be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ViewKind {
     #[default]

@@ -24,7 +24,7 @@ pub trait OtherRuntimes: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When it cannot be ended, or not without ending more.
+    /// If it cannot be ended, or only together with other sessions.
     fn stop(&self, record: &SessionRecord) -> Result<SessionRecord, String>;
 }
 

@@ -9,7 +9,7 @@ use windlass_engine::SessionRecord;
 
 use crate::toolbox::Toolbox;
 
-/// Which sessions of the state directory a caller may see beside those of its own runtime.
+/// The sessions of the state directory that a caller may see beside those of its own runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
     /// Those of the same owner.

@@ -137,7 +137,7 @@ pub(crate) fn without_shell(
 const MIND_THEIR_PLACE: &[&str] =
     &["setsid", "daemonize", "start-stop-daemon", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 
-/// Variables that change how bash goes about it.
+/// Variables that change how bash starts a program.
 const CHANGE_BASH: &[&str] = &["BASH_ENV", "BASHOPTS", "EXECIGNORE", "SHELLOPTS"];
 
 /// Whether no variable changes how a shell reads a word.

@@ -63,7 +63,7 @@ impl PathAccess {
         self.plan.is_some()
     }
 
-    /// The same for another process, which judges as this one does. That process is confined already.
+    /// The same for another process, which decides as this one does. That process is confined already.
     pub fn to_json(&self) -> Value {
         self.places.as_ref().map_or(Value::Null, Places::to_json)
     }

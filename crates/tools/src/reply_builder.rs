@@ -288,7 +288,7 @@ impl ReplyBuilder<'_> {
 }
 
 impl InputReport {
-    /// Of a write that offered so many bytes, of which so many were just taken.
+    /// The report of a write that offered so many bytes, of which so many were just accepted.
     pub(crate) fn of(held: &LiveSession, offered: usize, accepted: usize) -> Self {
         let target = held.session.progress().input.accepted;
         Self { offered: offered as u64, accepted: accepted as u64, target }

@@ -59,7 +59,7 @@ struct Ticket {
 /// How a call stands to those before it and behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
-    /// Has output of its own, for which those behind it wait for so long.
+    /// Has output of its own, for which the calls behind it wait for so long.
     Writes(Duration),
     /// Reads the output, after the calls before it and before those behind it.
     Reads,

@@ -36,7 +36,7 @@ use crate::{random, report};
 /// The settings of a toolbox.
 #[derive(Clone)]
 pub struct ToolboxOptions {
-    /// Which tools there are.
+    /// The set of tools.
     pub profile: Profile,
     /// How tokens are counted.
     pub tokenizer: Tokenizer,
@@ -62,7 +62,7 @@ pub struct ToolboxOptions {
     pub sandbox: Policy,
     /// The sockets on which the runtime accepts calls: no confined command sees them.
     pub doors: Vec<PathBuf>,
-    /// Which commands may run. Without rules all may.
+    /// The rules for commands. Without rules all may run.
     pub rules: Option<Arc<Rules>>,
     /// The sessions of other clients that the caller may see.
     pub sharing: Sharing,
@@ -539,7 +539,7 @@ impl Toolbox {
 /// A command that is about to become a session.
 pub(crate) struct Starting {
     pub(crate) spec: CommandSpec,
-    /// The same without the shell, where it is the same.
+    /// The same without the shell, if the result is the same.
     pub(crate) straight: Option<CommandSpec>,
     /// How it is shown.
     pub(crate) command: String,

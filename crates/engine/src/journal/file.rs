@@ -38,7 +38,7 @@ pub(crate) struct FileLog {
     lost: Lost,
 }
 
-/// Each removed segment holds two descriptors. With more of them, the newest is written on although it has no name.
+/// Each removed segment holds two descriptors. Beyond this many, the newest is written further although it has no name.
 const MOST_UNLINKED: usize = 16;
 
 /// The open files of a segment that no name leads to any more: only these descriptors do, so they stay open.
@@ -176,7 +176,7 @@ impl FileLog {
         true
     }
 
-    /// Where the first output begins that is on no disk, or that no name leads to, and why.
+    /// The first output that is on no disk, or that no name leads to, and the reason.
     pub(crate) fn degraded(&self) -> Option<Degraded> {
         let lost = self.lost.first().map(|part| Degraded { at: part.span.from(), reason: part.why.reason() });
         self.removal.clone().into_iter().chain(lost).min_by_key(|degraded| degraded.at)
@@ -387,7 +387,7 @@ struct Stopped {
     error: io::Error,
 }
 
-/// Where bytes went that were written to the end of a file.
+/// The position of bytes that were written to the end of a file.
 enum Landed {
     /// Behind those that were written before.
     InPlace,

@@ -133,7 +133,7 @@ impl Record {
     }
 }
 
-/// Which of a segment's two files.
+/// One of a segment's two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentPart {
     Data,

@@ -10,7 +10,7 @@ use windlass_output::{Offset, Span};
 /// A part of the output that a reader does not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Where it would be.
+    /// Its span in the output.
     pub span: Span,
     /// Why it is missing.
     pub why: Why,

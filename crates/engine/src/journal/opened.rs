@@ -118,7 +118,7 @@ impl Opened {
         self.expected.as_ref().map_or(Offset::ZERO, |expected| Offset::new(expected.bytes.total()))
     }
 
-    /// Where the first output begins that no file has, or that only the runtime's descriptors lead to, and why.
+    /// The first output that no file has, or that only the runtime's descriptors lead to, and the reason.
     pub(crate) fn degraded(&self) -> Option<Degraded> {
         let lost = self.lost.first().map(|part| Degraded { at: part.span.from(), reason: part.why.reason() });
         let held = self.held.unlinked.first().map(|unlinked| Degraded {
@@ -148,7 +148,7 @@ impl Opened {
         Some(Degraded { at: Offset::ZERO, reason })
     }
 
-    /// Where the files end before the output does, and why.
+    /// The offset at which the files end before the output does, and the reason.
     fn shortfall(&self) -> Option<Degraded> {
         let at = self.segments.last().map_or(Offset::ZERO, Segment::end);
         let total = self.end();
@@ -317,9 +317,9 @@ impl Opened {
         starts.dedup();
         let (mut segments, mut lost) = (Segments::default(), Lost::default());
         for (index, &start) in starts.iter().enumerate() {
-            // None reaches into the next.
+            // No segment reaches into the next.
             let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
-            // Before the measurement: a writer that is at work has written more since, never less.
+            // Before the measurement: a working writer can only have written more since.
             let written = self.written(start).min(room);
             // One that vanished meanwhile is left out.
             let Some(len) = self.measure(start)?.map(|len| len.min(room)) else { continue };
@@ -358,7 +358,7 @@ impl Opened {
     }
 }
 
-/// Where the segments of a session start that have a file, in no order.
+/// The start offsets of a session's segments with a file, in no order.
 fn list(place: &SegmentPaths) -> io::Result<Vec<Offset>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(&place.dir)? {

@@ -14,7 +14,7 @@ use super::scan::SegmentView;
 pub enum JournalPiece {
     /// Output of one stream that arrived within a millisecond of `at`.
     Bytes {
-        /// Where these bytes are.
+        /// The span of these bytes.
         span: Span,
         /// The stream that printed them.
         stream: Stream,
@@ -25,12 +25,12 @@ pub enum JournalPiece {
     },
     /// Retention has dropped these.
     Dropped {
-        /// Where they were.
+        /// The span of the dropped bytes.
         span: Span,
     },
     /// These should be on disk, but could not be read.
     Unreadable {
-        /// Where they are.
+        /// The span of these bytes.
         span: Span,
         /// The error, with the file's name.
         reason: String,
@@ -51,7 +51,7 @@ impl JournalPiece {
 pub struct BoundedRead {
     /// In order; together they cover everything from the span's start to `next`.
     pub pieces: Vec<JournalPiece>,
-    /// Where to continue. Equal to the end of the span, or of the journal, when there is nothing left.
+    /// The offset to continue from. Equal to the end of the span, or of the journal, when there is nothing left.
     pub next: Offset,
 }
 

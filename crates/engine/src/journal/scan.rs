@@ -93,7 +93,7 @@ pub(crate) struct Runs<'a> {
     later: Later<'a>,
 }
 
-/// Where the following records come from.
+/// The source of the following records.
 enum Later<'a> {
     Index(Box<Records>),
     Known(std::iter::Copied<std::slice::Iter<'a, Record>>),

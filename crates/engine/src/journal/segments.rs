@@ -1,4 +1,4 @@
-//! Which spans of a session's output have files, and where those files are. Metadata only: it opens nothing.
+//! The spans of a session's output that have files, and the paths of those files. Metadata only: it opens nothing.
 
 use std::collections::VecDeque;
 use std::io;

@@ -27,7 +27,7 @@ impl TerminalSizes {
             self.changes.clear();
             return;
         }
-        // Nothing was printed at the sizes that a window had while it was dragged.
+        // No byte was printed at the sizes that a window had while it was dragged.
         self.changes.retain(|(from, _)| *from < at);
         if self.changes.len() == MOST {
             self.changes.remove(0);

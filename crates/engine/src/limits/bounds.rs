@@ -72,7 +72,7 @@ impl Bounds {
         self.limits.wall
     }
 
-    /// Whether output is counted at all: asked after every piece of it.
+    /// Whether output is counted at all: checked after every piece of it.
     pub(crate) fn counts_output(&self) -> bool {
         self.limits.output.is_some() || self.limits.output_rate.is_some()
     }

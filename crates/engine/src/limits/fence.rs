@@ -35,7 +35,7 @@ pub enum Watching {
     Never,
 }
 
-/// Which control groups may be used.
+/// The control groups that may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cgroups {
     /// Groups below the one this process is in, where that is allowed.
@@ -72,7 +72,7 @@ pub(crate) struct LimitEnforcer {
     trouble: Mutex<Option<String>>,
 }
 
-/// The control groups of this runtime, as far as there are any.
+/// The control groups of this runtime, if there are any.
 #[derive(Debug, Default)]
 pub(super) struct RuntimeCgroups {
     nest: Option<Arc<RuntimeCgroup>>,
@@ -158,7 +158,7 @@ impl LimitEnforcer {
         self.watchlist.left(mark);
     }
 
-    /// Nothing more will be started.
+    /// No more sessions will be started.
     pub(crate) fn retire(&self) {
         self.watchlist.close();
     }

@@ -75,7 +75,7 @@ impl Watchlist {
         !attended
     }
 
-    /// A session has ended. One that is looked at is looked at once more: it may have left something running.
+    /// A session has ended. One that is sampled is sampled once more: it may have left processes running.
     pub(super) fn left(&self, mark: Mark) {
         let mut watched = self.watched();
         watched.entries.retain(|entry| entry.mark != mark || !entry.sampled.is_empty());
@@ -331,7 +331,7 @@ fn memory(entry: &WatchedSession, members: &[Pid], resident: u64) -> u64 {
 /// The part of its limit that a session may hold in nameless files before they are counted.
 const UNMAPPED_PART: u64 = 16;
 
-/// The kernel's announcements, as far as there are any.
+/// The kernel's events, if there are any.
 struct LimitEvents {
     ears: Vec<AsyncFd<EventFd>>,
     fence: Arc<LimitEnforcer>,

@@ -44,7 +44,7 @@ pub(crate) enum ReadOutcome {
 }
 
 thread_local! {
-    /// One buffer per thread: a session that waits holds none.
+    /// One buffer per thread: a waiting session holds none.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

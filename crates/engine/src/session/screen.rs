@@ -12,7 +12,7 @@ use windlass_sys::pty::Size;
 pub struct ScreenView {
     /// The visible lines, without the blanks at their ends.
     pub text: String,
-    /// Where the cursor stands.
+    /// The position of the cursor.
     pub cursor: CursorPosition,
     /// How the program wants its cursor keys.
     pub cursor_keys: CursorKeys,

@@ -263,7 +263,7 @@ impl OlderCounter {
     }
 }
 
-/// Where to begin without a counter: after every session that left a file.
+/// The first id without a counter: after every session that left a file.
 fn first_unused(root: &Path) -> io::Result<u64> {
     let mut used = None;
     for file in own_files(root)? {

@@ -23,7 +23,7 @@ use super::record::{Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, LoadRecord, Store};
 use crate::SessionId;
 
-/// Where the claims lie in the state directory.
+/// The directory of the claims in the state directory.
 const NAMES: &str = "names";
 
 /// Claims that are not in place yet begin with this; no encoded name does.

@@ -24,7 +24,7 @@ pub struct StartRecord {
     pub withheld: Vec<String>,
     /// The client that it belongs to. Sessions of people have none, nor do those of Windlass before it had owners.
     pub owner: Option<String>,
-    /// Where it was started.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Whether it has a terminal rather than pipes.
     pub terminal: bool,

@@ -25,7 +25,7 @@ use super::record::{PidScope, Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, Store};
 use windlass_sys::mark::RuntimeTag;
 
-/// Where the registrations lie in the state directory.
+/// The directory of the registrations in the state directory.
 const RUNTIMES: &str = "runtimes";
 
 /// The registration of this runtime, in place or not.

@@ -52,7 +52,7 @@ pub(crate) fn tagged(mut spec: CommandSpec, token: &str) -> CommandSpec {
     spec
 }
 
-/// The receipt, or a failed test where the product hangs.
+/// The receipt; fails the test if the product hangs.
 pub(crate) async fn receipt(session: &Session) -> Receipt {
     let exited = tokio::time::timeout(HANG, session.exited()).await;
     (*exited.expect("the session ends").expect("it is watched to its end")).clone()

@@ -270,7 +270,7 @@ async fn orphans_that_die_while_their_session_runs_are_collected() {
     let script = "for i in 1 2 3 4 5 6 7 8; do (sh -c 'exit 0' &) ; done; echo ready; read -r line < /dev/null; exec sleep 1000";
     let session = engine.start(sh(script)).unwrap();
     printed(&session, "ready").await;
-    // The next death is an event after which all earlier ones have been looked at.
+    // The next death is an event after which all earlier ones have been handled.
     for _ in 0..20 {
         run(&engine, command(["true"])).await;
     }

@@ -165,7 +165,7 @@ async fn stopping_an_exited_session_ends_what_it_left_running() {
         let end = session.stop().await;
         assert_eq!(end.ended.len(), 1, "{end:?}");
         assert_eq!(survivors::bearing(&token), Vec::<String>::new());
-        // A second stop finds nothing, and does not tell again what the first one ended.
+        // A second stop finds nothing, and does not report again the processes that the first one ended.
         assert_eq!(session.stop().await.ended, []);
     }
 }

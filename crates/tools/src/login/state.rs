@@ -64,7 +64,7 @@ pub(crate) struct ShellState {
     /// Restores the state. It always sets `windlass_options`, the options to be set right before the command's script:
     /// a caller could set that variable, too.
     pub(crate) script: String,
-    /// Definitions of functions and aliases, where a command's name is looked for.
+    /// Definitions of functions and aliases, in which a command's name is looked up.
     pub(crate) definitions: String,
     /// Whether programs run differently, also those that need no shell.
     pub(crate) changes_programs: bool,
@@ -329,7 +329,7 @@ fn limits(dialect: ShellDialect, before: &Account<'_>, after: &Account<'_>) -> V
     rows(after).iter().filter(is_new).filter_map(|row| limit(dialect, row)).collect()
 }
 
-/// The command that sets a limit as a row of `/proc/self/limits` says.
+/// The command that sets a limit to the values of a row of `/proc/self/limits`.
 fn limit(dialect: ShellDialect, row: &str) -> Option<String> {
     let (name, option, bash, zsh) = LIMITS.iter().find(|(name, ..)| row.starts_with(name))?;
     let unit = if dialect == ShellDialect::Zsh { zsh } else { bash };

@@ -241,7 +241,7 @@ pub(super) fn command(shell: &Shell, script: &str, login: &Captured) -> CommandS
     spec
 }
 
-/// Where a command runs: relative paths begin at the default.
+/// The directory of a command: relative paths begin at the default.
 pub(super) fn directory(default: &std::path::Path, asked: Option<&str>) -> PathBuf {
     asked.map_or_else(|| default.to_owned(), |asked| default.join(asked))
 }
@@ -282,7 +282,7 @@ impl Drop for Tied {
             // The client that cancelled the call knows that its command ends, and never knew the session.
             held.mention();
         }
-        // The call was cancelled: its session goes with it, in its own time.
+        // The call was cancelled: its session is dismissed with it, without a wait for its end.
         let session = held.session.clone();
         tokio::spawn(async move { session.end_call().await });
     }

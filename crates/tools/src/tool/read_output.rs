@@ -42,7 +42,7 @@ const FIELDS: [Field; 10] = [
     Field { name: "max_output_tokens", kind: Kind::Whole, about: "" },
 ];
 
-/// Which part is wanted.
+/// The part that is wanted.
 #[derive(Debug)]
 enum Portion {
     Span(Span),
@@ -263,7 +263,7 @@ struct MatchedLines<'a> {
     lines: Vec<FoundLine>,
     /// The tokens of the shown lines.
     shown: u64,
-    /// Where the first line begins that is not shown. Once there is one, no later one is shown: the list has no holes.
+    /// The offset of the first line that is not shown. Once there is one, no later one is shown: the list has no holes.
     omitted: Option<Offset>,
     /// The tokens of all lines.
     original: u64,

@@ -96,7 +96,7 @@ fn a_prompt_that_anybody_may_see_is_not_asked_of_a_person() {
                 .await;
         assert_eq!(state(&reply), "waiting for input");
         assert!(person.asked.lock().unwrap().is_empty());
-        // The same while something else is waited for: the question that follows is asked of them.
+        // The same while the call waits for something else: the person is asked the question that follows.
         let person = Answering::with(&["sesame"]);
         let gate = bench.gate("gate");
         let cmd = format!("printf 'name? '; read -t 0.2 name; read x < gate; {ASKS}");

@@ -95,7 +95,7 @@ impl Workbench {
         Self { toolbox: Toolbox::new(engine.clone(), options), scratch, engine, store }
     }
 
-    /// Where commands run by default, and their home.
+    /// The default directory of commands, and their home.
     pub(crate) fn home(&self) -> PathBuf {
         self.scratch.path().join("home")
     }
