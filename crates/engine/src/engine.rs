@@ -86,8 +86,8 @@ pub enum Pruning {
     /// Never: another process prunes the store.
     #[default]
     Never,
-    /// Now and then, after a session has no handle any more. The function says whether the process that runs a session
-    /// is alive.
+    /// Now and then: the oldest sessions without a handle are removed. The function says whether the process that runs
+    /// a session is alive.
     NowAndThen(fn(ProcessKey) -> bool),
 }
 
@@ -119,7 +119,8 @@ struct Inner {
     sequence: AtomicU32,
     open_files: OpenFiles,
     own: ProcessKey,
-    /// The registration by which the next Windlass finds this runtime's processes; `None` if it could not be written.
+    /// The registration by which the next Windlass finds this runtime's processes; `None` without a store, or if
+    /// processes could not be recognised by it.
     registration: Option<Arc<Registration>>,
     next_id: AtomicU64,
     next_unlisted: AtomicU64,

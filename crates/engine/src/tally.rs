@@ -101,6 +101,7 @@ fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpe
             hand_on(counter, &part, &texts, &spare);
             Ok::<_, Infallible>(ReaderDemand::More)
         });
+        // Closes the channel, which ends the helpers.
         drop(texts);
         for helper in helping {
             counter.add(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

@@ -132,7 +132,7 @@ impl LimitEnforcer {
         }
     }
 
-    /// Adds a session to the watchlist, if it must be sampled. Returns whether the caller must start the limit watcher.
+    /// Adds a session to the watchlist, if it must be watched. Returns whether the caller must start the limit watcher.
     pub(crate) fn enlist(&self, session: &Session) -> bool {
         let shared = &session.shared;
         let bounds = Arc::clone(&shared.bounds);
@@ -170,7 +170,7 @@ impl LimitEnforcer {
         }
     }
 
-    /// The first failure of setting up limits, if any: the next mechanism was used instead.
+    /// The failures of setting up limits, if any: the next mechanism was used instead.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

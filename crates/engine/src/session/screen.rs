@@ -79,6 +79,7 @@ impl Shared {
         if let Some(screen) = &mut live.screen {
             screen.resize(grid(size));
         }
+        // Recording the size writes to the disk: readers of the screen must not wait for that.
         drop(live);
         let at = self.journal.resized(size);
         self.record_size(at, size);
