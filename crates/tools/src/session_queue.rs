@@ -6,8 +6,8 @@
 //! no longer than its yield time, whatever its `until` says: a program may need the next line to reach the state for
 //! which the first call waits.
 //!
-//! A reply that is made is not yet on its way: tasks carry it to the transport, in any order. A transport that answers
-//! in the order of arrival reports when a response is sent, and the calls behind it wait for that, too.
+//! A finished reply is not yet on its way: tasks carry it to the transport, in any order. A transport that answers in
+//! the order of arrival reports when a response is sent, and the calls behind it wait for that, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ use crate::arguments::{SessionRef, session};
 use crate::delivery::Delivery;
 use crate::toolbox::Toolbox;
 
-/// How long calls wait for a response that is made to be sent. A client that does not read one of its connections must
-/// not block its others.
+/// How long calls wait until a finished response is sent. A client that does not read one of its connections must not
+/// block its others.
 const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Calls that were admitted and hold up others, by session.

@@ -389,9 +389,8 @@ impl Toolbox {
         Reply::new(text, json!({ "sessions": [entry] }))
     }
 
-    /// Removes the shim's announcement from a reply. This runtime announces the end of a session that this caller
-    /// started from its record; the shim announces it, too, to the first client that asks, and that would be a second
-    /// time.
+    /// Removes the shim's announcement from a reply. This runtime announces, from the record, the end of a session that
+    /// this caller started; the shim announces it, too, to the first client that asks, and that would be a second time.
     fn without_own_announcement(&self, number: Number, mut reply: Reply) -> Reply {
         if self.kept().lock().contains_key(&number) {
             let announcement = format!("Note: session {number} ");
