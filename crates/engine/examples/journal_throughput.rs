@@ -1,6 +1,7 @@
-//! How fast a journal takes output, beside the bare `write` that it cannot beat, and what it costs at rest.
+//! Measures how fast a journal takes output, compared with a bare `write`, and how much memory an idle session costs.
 //!
-//! `cargo run --release -p windlass-engine --example journal_throughput`, in the directory whose disk is to be measured.
+//! `cargo run --release -p windlass-engine --example journal_throughput`, in the directory whose disk is to be
+//! measured.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};
@@ -21,14 +22,14 @@ const SESSIONS: usize = 1000;
 const ROUNDS: usize = 9;
 /// Little enough that three quarters of the output are dropped again.
 const KEEP_LITTLE: Retention = Retention::new(64 << 20);
-/// Enough for everything here: what retention costs is measured apart.
+/// Enough for everything here: the cost of retention is measured separately.
 const KEEP_ALL: Retention = Retention { limit: 1 << 40, head: 1 << 39 };
 
 fn main() -> std::io::Result<()> {
     let dir = PathBuf::from(format!("target/journal-throughput-{}", std::process::id()));
     fs::create_dir_all(&dir)?;
     println!("in {}", dir.display());
-    // First, while the heap has nothing to hand out again and every page it takes is seen.
+    // First, while the heap holds no freed memory, so that every page it takes is counted.
     sessions(&dir)?;
     clear(&dir)?;
     large_appends(&dir)?;
@@ -157,7 +158,7 @@ fn bare_writes(dir: &Path, chunk: &[u8], total: u64) -> std::io::Result<Duration
     Ok(took)
 }
 
-/// What the kernel charges for files that are deleted while new ones are written, in the journal's own pattern.
+/// The kernel's cost of deleting files while new ones are written, in the journal's own pattern.
 fn bare_rolling_writes(dir: &Path, chunk: &[u8]) -> std::io::Result<Duration> {
     const SEGMENT: u64 = 4 << 20;
     const SEGMENTS: u64 = 16;
@@ -217,7 +218,7 @@ fn each(took: Duration) -> f64 {
     took.as_secs_f64() * 1e9 / SMALL_APPENDS as f64
 }
 
-/// What one session costs; the median, because creating files waits for whoever else uses the disk.
+/// The cost of one session, as a median: creating files waits for other users of the disk.
 fn median_micros(mut action: impl FnMut(usize)) -> f64 {
     let mut took: Vec<Duration> = (0..SESSIONS)
         .map(|session| {

@@ -1,4 +1,4 @@
-//! What limits cost: the time from start to receipt of `/bin/true`, without limits and with each way of keeping them.
+//! The cost of limits: the time from start to receipt of `/bin/true`, without limits and with each mechanism.
 //!
 //! ```sh
 //! cargo run --release --example limits_cost
@@ -35,7 +35,7 @@ fn main() {
     for _ in 0..ROUNDS {
         for ((_, limits, engine), times) in engines.iter().zip(&mut times) {
             let (engine, limits) = (engine.clone(), *limits);
-            // On a worker, as programs do it: see `Engine::new` for what hangs on the main thread.
+            // On a worker thread, as programs do it: see `Engine::new` for the cost of the main thread.
             times.push(runtime.block_on(runtime.spawn(run(engine, limits))).expect("it ends"));
         }
     }

@@ -1,5 +1,5 @@
-//! An error with what caused it, in one line. The `Display` of an error says what was tried; only its sources say why that
-//! failed, so a note that shows the first alone is of no use to its reader.
+//! An error with its causes, in one line. The `Display` of an error says what was tried; only its sources say why that
+//! failed, so a note that shows the first alone does not help its reader.
 
 use std::error::Error;
 

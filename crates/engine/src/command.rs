@@ -1,4 +1,4 @@
-//! What to run, completely: the engine adds nothing of its own and reads no environment.
+//! The complete description of a command: the engine adds nothing of its own and reads no environment.
 
 use crate::{Lifetime, Limits};
 use std::ffi::OsString;
@@ -8,44 +8,45 @@ use std::time::Duration;
 use windlass_sandbox::Plan;
 use windlass_sys::pty::Size;
 
-/// One command and the circumstances it runs in.
+/// One command and the circumstances in which it runs.
 #[derive(Clone, Debug)]
 pub struct CommandSpec {
     /// The program and its arguments. A program without a slash is looked up in the child's own `PATH`.
     pub argv: Vec<OsString>,
-    /// The name the program sees itself under, where it is not `argv[0]`.
+    /// The name under which the program sees itself, if it is not `argv[0]`.
     pub argv0: Option<OsString>,
-    /// Where it runs. Absolute.
+    /// Its working directory. Absolute.
     pub directory: PathBuf,
     /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it reads and writes.
+    /// Its standard streams: pipes or a terminal.
     pub io: Io,
-    /// Whether its output and its errors are told apart, on pipes.
+    /// Whether output and errors go to separate pipes.
     pub streams: Streams,
     /// Files in memory, read-only and without a name, which it finds open as descriptors 3, 4 and so on.
     pub memory_files: Vec<Vec<u8>>,
-    /// What its life is tied to.
+    /// The rule for when its session ends.
     pub lifetime: Lifetime,
     /// A name people can use instead of its number.
     pub name: Option<String>,
     /// When it is to be ended, counted from its start.
     pub timeout: Option<Duration>,
-    /// What it may use.
+    /// The resources that it may use.
     pub limits: Limits,
-    /// Who sets its speed when it prints.
+    /// The side that sets its speed when it prints: the command or one reader.
     pub pace: Pace,
     /// The variable in which it finds its session's number.
     pub number_in: Option<OsString>,
-    /// Where its output and its record go.
+    /// The store of its output and its record.
     pub keeping: Keeping,
-    /// What people asked for, where the arguments do not show it: a script that travels beside them.
+    /// The script that people asked for, where the arguments do not show it because it travels beside them.
     pub script: Option<String>,
-    /// Names of variables that were kept from it, for the record.
+    /// Names of variables that were withheld from it, for the record.
     pub withheld: Vec<String>,
     /// The client that it belongs to, for the record: an opaque text by which clients recognise their own sessions.
     pub owner: Option<String>,
-    /// What it may touch, as a plan for this machine; everything its user may, without one.
+    /// The files and hosts that it may access, as a plan for this machine. Without one it may access all that its user
+    /// may.
     pub sandbox: Option<Arc<Plan>>,
 }
 
@@ -79,31 +80,31 @@ impl CommandSpec {
     }
 }
 
-/// Where a session's output and record go.
+/// The store of a session's output and record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keeping {
     /// The engine's store, if it has one.
     #[default]
     Store,
-    /// Memory: it is nobody's work, and is listed nowhere once it is over.
+    /// Memory: the session is internal work, and is not listed once it is over.
     Memory,
 }
 
-/// Who sets the speed of a command that prints.
+/// The side that sets the speed of a command that prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// The command: no reader slows it, and retention decides what is kept for those who are late.
+    /// The command: no reader slows it, and retention decides how much output is kept for slow readers.
     #[default]
     Free,
-    /// One reader who must miss nothing, as in a pipeline: the command waits while this many bytes lie ahead of what the
-    /// reader has confirmed.
+    /// One reader that must miss nothing, as in a pipeline: the command waits while this many bytes lie ahead of the
+    /// offset that the reader has confirmed.
     Reader {
         /// At most this far ahead.
         window: u64,
     },
 }
 
-/// What a command reads and writes.
+/// The standard streams of a command.
 #[derive(Clone, Debug)]
 pub enum Io {
     /// Pipes for output and errors.
@@ -115,21 +116,21 @@ pub enum Io {
 /// How many pipes a command writes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streams {
-    /// One for output and one for errors. Their order among each other is lost: the kernel keeps none between two pipes.
+    /// One for output and one for errors. Their relative order is lost: the kernel keeps none between two pipes.
     #[default]
     Apart,
     /// One for both, in the order in which they were written. All of it counts as output.
     Together,
 }
 
-/// What a command on pipes reads.
+/// The standard input of a command on pipes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stdin {
-    /// Nothing: it is at its end from the start.
+    /// No input: end of file at once.
     Closed,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
-    /// Whatever is written later.
+    /// Input that is written later.
     Open,
 }
 
@@ -138,7 +139,7 @@ pub enum Stdin {
 pub struct Terminal {
     /// Its size at the start.
     pub size: Size,
-    /// Who answers when a program asks the terminal where its cursor is or what it can do.
+    /// The side that answers when a program asks the terminal where its cursor is or what it can do.
     pub queries: Queries,
 }
 
@@ -148,11 +149,11 @@ impl Default for Terminal {
     }
 }
 
-/// Who answers a program's questions to its terminal.
+/// The side that answers a program's questions to its terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queries {
-    /// The engine, so that programs do not hang with nobody attached.
+    /// The engine, so that programs do not hang when no terminal is attached.
     Answered,
-    /// Somebody else: a person's real terminal sees the question and answers it.
+    /// A terminal outside: a person's real terminal sees the question and answers it.
     PassedOn,
 }

@@ -1,4 +1,4 @@
-//! What a session has of its sandbox: who watches it, and what it was refused so far.
+//! The sandbox of a running session: its supervisor's process, and the denials so far.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use windlass_sandbox::{Denial, Line, Operation};
@@ -7,15 +7,15 @@ use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;
 
-/// The watchers and helpers of one runtime's sandboxes: members of its sessions that no caller asked for, and that no receipt names.
-/// A helper exits when its command runs, but on a busy machine the command may end first.
+/// The supervisors and helpers of one runtime's sandboxes: members of its sessions that no caller asked for, and that
+/// no receipt names. A helper exits when its command runs, but on a busy machine the command may end first.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers {
     numbers: Mutex<Vec<Pid>>,
 }
 
 impl Watchers {
-    /// Takes note of the processes of one sandbox. Those that are gone are forgotten on the way.
+    /// Adds the processes of one sandbox, and forgets those that have exited.
     pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, runtime_tag: RuntimeTag) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         numbers.retain(|number| runtime_tag.on(*number).is_some());
@@ -27,7 +27,7 @@ impl Watchers {
     }
 }
 
-/// More different refusals than anybody reads.
+/// More different denials than a reader needs.
 const MOST_REFUSALS: usize = 512;
 
 /// The sandbox of one session, or none.
@@ -43,7 +43,7 @@ struct Rest {
     hold: Option<Process>,
     line: Option<Line>,
     told: Vec<Denial>,
-    /// How much was refused that is not listed, by the watcher's count and by ours.
+    /// The number of denials that are not listed, by the supervisor's count and by the engine's.
     beyond: (u32, u32),
 }
 
@@ -63,7 +63,7 @@ impl Rest {
         }
     }
 
-    /// Each thing once and, last, how much there was beside.
+    /// Each denial once and, last, the number of those that are not listed.
     fn all(&self) -> Vec<Denial> {
         let beyond = self.beyond.0.saturating_add(self.beyond.1);
         let more = (beyond > 0).then(|| Denial::more(beyond));
@@ -72,7 +72,8 @@ impl Rest {
 }
 
 impl Confined {
-    /// A command that runs, with who watches it and where that one tells of refusals.
+    /// The sandbox of a running command: its supervisor, its helper, and the line on which the supervisor reports
+    /// denials.
     pub(crate) fn new(watcher: Option<Process>, helper: Pid, line: Line) -> Self {
         let rest = Rest { line: Some(line), ..Rest::default() };
         Self {
@@ -87,40 +88,41 @@ impl Confined {
         self.watcher.into_iter().chain(self.helper)
     }
 
-    /// The process that watches: it belongs to the session, but nobody asked for it.
+    /// The supervisor's process: it belongs to the session, but no caller asked for it.
     pub(crate) fn watcher(&self) -> Option<Pid> {
         self.watcher
     }
 
-    /// Everything that was refused, each thing once; of what is too much to list, the number.
+    /// All denials, each once, followed by the number of those that were too many to list.
     pub(crate) fn denials(&self) -> Vec<Denial> {
         let mut rest = self.rest();
         let news = rest.line.as_mut().map(Line::take).unwrap_or_default();
         for denial in news {
-            // The watcher counts, and tells how often by now.
+            // The supervisor counts repetitions itself and reports the sum so far.
             rest.add(denial, u32::max);
         }
         rest.all()
     }
 
-    /// Something was refused elsewhere than by the watcher, once more.
+    /// Adds a denial that another layer than the supervisor reported, or counts it once more.
     pub(crate) fn refused(&self, denial: Denial) {
         self.rest().add(denial, u32::saturating_add);
     }
 
-    /// The root is gone. A watcher that nothing is left to watch for ends, and the session holds no descriptor of it.
+    /// The root is gone. A supervisor without any process left to supervise ends, and the session closes its
+    /// descriptors of it.
     pub(crate) fn root_is_gone(&self) {
         let mut rest = self.rest();
         let left = rest.hold.as_ref().is_some_and(|watcher| tree::has_children(watcher.pid()));
         if let Some(watcher) = &rest.hold
             && !left
         {
-            // It is about to end by itself; this is for one that nobody can ask.
+            // It is about to end by itself; the signal is for a supervisor that hangs.
             let _ = watcher.signal(Signal::KILL);
         }
         rest.hold = None;
         if !left {
-            // Nobody is left who could be refused anything.
+            // No process is left that could be denied anything.
             rest.line = None;
         }
     }

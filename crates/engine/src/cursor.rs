@@ -1,5 +1,5 @@
-//! Readers: a cursor is a place in a journal, a subscription is a cursor that waits. Neither is known to the session's
-//! task, so neither can slow the child.
+//! Readers: a cursor is a position in a journal, a subscription is a cursor that waits. Neither is known to the
+//! session's task, so neither can slow the child.
 
 use crate::Receipt;
 use crate::journal::{BoundedRead, JournalPiece};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use windlass_output::{Offset, Span};
 
-/// A place in a session's output that moves forward as it is read.
+/// A position in a session's output that moves forward as it is read.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     session: Session,
@@ -27,7 +27,7 @@ impl Cursor {
         self.position
     }
 
-    /// What can be read now.
+    /// The span that can be read now.
     pub fn unread(&self) -> Span {
         let end = self.session.journal().end();
         Span::new(self.position, end.max(self.position))
@@ -41,7 +41,7 @@ impl Cursor {
     }
 }
 
-/// The bounds of a subscription.
+/// The limits of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubscriptionLimits {
     /// The most bytes in one delivery.
@@ -56,7 +56,7 @@ impl Default for SubscriptionLimits {
     }
 }
 
-/// Output as it comes. A subscriber that is late loses nothing that is still retained; it is told what is not.
+/// Output as it comes. A late subscriber loses nothing that is still retained; the rest is reported as missing.
 #[derive(Debug)]
 pub struct Subscription {
     cursor: Cursor,
@@ -67,7 +67,7 @@ pub struct Subscription {
     told: EndReported,
 }
 
-/// How much of the end has been told.
+/// How much of the session's end was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EndReported {
     Nothing,
@@ -76,10 +76,10 @@ enum EndReported {
     Closed,
 }
 
-/// What a subscriber is handed.
+/// One delivery to a subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// Output, or the truth about output that is gone.
+    /// Output, or an account of output that is missing.
     Piece(JournalPiece),
     /// The subscription's total is used up at this offset: output goes on without it.
     Capped {
@@ -116,8 +116,8 @@ impl Subscription {
         }
     }
 
-    /// What can be delivered without waiting. The level is looked at before the journal: an exit seen here means that
-    /// every byte before it is readable.
+    /// The delivery that is possible without waiting. The level is read before the journal: an exit seen here means
+    /// that every byte before it is readable.
     fn ready(&mut self) -> Option<Delivery> {
         let Progress { end, receipt, closed, .. } = self.progress.borrow_and_update().clone();
         if let Some(piece) = self.next_piece(end) {

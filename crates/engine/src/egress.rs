@@ -1,5 +1,5 @@
-//! The door of a confined command: the one way to the hosts that its policy lists, and the runtime behind it. What is
-//! refused there is a refusal of the session's sandbox like any other.
+//! The egress listener of a confined command, its only way to the hosts that its policy lists, and the proxy behind it
+//! in this runtime. The proxy's refusals are denials of the session's sandbox like any others.
 
 use crate::reactor;
 use crate::session::Shared;
@@ -16,7 +16,7 @@ use windlass_proxy::{AllowList, Options, Proxy};
 use windlass_sandbox::{DOOR, Denial, Network, Operation, Plan};
 use windlass_sys::process::Process;
 
-/// The list that a plan speaks of, if it does.
+/// The list of hosts in a plan, if it has one.
 pub(crate) fn hosts(network: &Network) -> Option<Result<AllowList, EntryError>> {
     match network {
         Network::Hosts(hosts) => Some(AllowList::parse(hosts)),
@@ -33,9 +33,9 @@ pub fn check_hosts(hosts: &[String]) -> Result<(), EntryError> {
     AllowList::parse(hosts).map(drop)
 }
 
-/// What tells programs where the door is; its port is not known yet.
+/// The variables that name the proxy to programs. Its port is not known yet.
 pub(crate) fn variables(plan: &Plan) -> Vec<CString> {
-    /// Nothing listens there, and no list of hosts names it.
+    /// A placeholder for the port: nothing listens there, and no list of hosts names it.
     const PLACE: u16 = 1;
     let Some(Ok(hosts)) = hosts(&plan.network) else { return Vec::new() };
     let named = |(name, value): (&str, String)| {
@@ -45,17 +45,17 @@ pub(crate) fn variables(plan: &Plan) -> Vec<CString> {
     environment(PLACE, &hosts, AllProxy::Http).into_iter().filter_map(named).collect()
 }
 
-/// A door, and who is let through.
+/// An egress listener, with the list of hosts that may be reached through it.
 #[derive(Debug)]
 pub(crate) struct EgressListener {
     pub(crate) listener: OwnedFd,
     pub(crate) hosts: AllowList,
-    /// Lives as long as anything of the session does.
+    /// The supervisor, which lives as long as any process of the session.
     pub(crate) watcher: Process,
 }
 
 impl EgressListener {
-    /// Stands behind it until nobody is left to come.
+    /// Serves connections until no process is left that could open one.
     pub(crate) async fn stand(self, session: Weak<Shared>) {
         let listener = TcpListener::from(self.listener);
         let Ok(()) = listener.set_nonblocking(true) else { return };
@@ -77,7 +77,8 @@ fn note(session: &Weak<Shared>, event: ProxyEvent) {
     }
 }
 
-/// A listed name that has no address, or cannot be looked up, would not be reached without a sandbox either: only the list denies.
+/// A listed name that has no address, or cannot be looked up, would not be reached without a sandbox either: only the
+/// list denies.
 fn denial(decision: &Decision) -> Option<Denial> {
     let HostVerdict::Refused(DenyReason::Unlisted(why)) = &decision.verdict else { return None };
     Some(Denial {

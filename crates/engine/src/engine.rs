@@ -1,4 +1,4 @@
-//! The engine: starts sessions, knows them, and ends them all.
+//! The engine: starts sessions, registers them, and ends them all.
 
 mod helper_process;
 mod one_shot;
@@ -51,14 +51,14 @@ use windlass_sys::mark::RuntimeTag;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 
-/// How an engine works.
+/// The settings of an engine.
 #[derive(Debug, Default)]
 pub struct EngineOptions {
-    /// Where journals and records are kept; in memory, without it.
+    /// The store of journals and records; without one they are in memory.
     pub store: Option<Store>,
-    /// When the oldest sessions are removed from there.
+    /// When the oldest sessions are removed from the store.
     pub pruning: Pruning,
-    /// How much output each session keeps.
+    /// The retention of each session's output.
     pub retention: Retention,
     /// The times between TERM, KILL and giving up.
     pub patience: KillDelays,
@@ -66,31 +66,32 @@ pub struct EngineOptions {
     pub drain: Drain,
     /// How many sessions there may be.
     pub limits: RegistryLimits,
-    /// Who ends what is left when this process dies.
+    /// The process that ends the remaining processes when this one dies.
     pub guard: Guard,
-    /// What confined commands need; without it none can be started.
+    /// The namespaces that confined commands need; without them no confined command can start.
     pub grounds: Option<Arc<NamespacePool>>,
-    /// What is made ready before it is needed.
+    /// The helpers that are started before they are needed.
     pub ahead: Ahead,
-    /// What each session may use, whatever its command says.
+    /// The limits of each session, whatever its command says.
     pub each: crate::Limits,
-    /// What all sessions may use together.
+    /// The limits of all sessions together.
     pub together: RuntimeLimits,
-    /// Which control groups may keep those limits.
+    /// The control groups that may enforce those limits.
     pub cgroups: Cgroups,
 }
 
 /// When an engine removes the oldest sessions from its store.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Pruning {
-    /// Never: others see to it.
+    /// Never: another process prunes the store.
     #[default]
     Never,
-    /// Now and then, once nobody holds them. Whether the process that runs a session is alive is asked here.
+    /// Now and then: the oldest sessions without a handle are removed. The function says whether the process that runs
+    /// a session is alive.
     NowAndThen(fn(ProcessKey) -> bool),
 }
 
-/// What an engine makes ready before it is needed.
+/// The helpers that an engine starts before they are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ahead {
     /// Nothing: there may be no next command.
@@ -118,12 +119,13 @@ struct Inner {
     sequence: AtomicU32,
     open_files: OpenFiles,
     own: ProcessKey,
-    /// What tells the next Windlass of the processes of this one; `None` where nothing could.
+    /// The registration by which the next Windlass finds this runtime's processes; `None` without a store, or if
+    /// processes could not be recognised by it.
     registration: Option<Arc<Registration>>,
     next_id: AtomicU64,
     next_unlisted: AtomicU64,
     spare: Arc<SpareDescriptors>,
-    /// How many more sources may be given room and time to gather.
+    /// Permits for output sources that may use a large buffer and a pause to coalesce reads.
     roomy: Arc<Semaphore>,
     orphans: Arc<Orphans>,
     grounds: Option<Arc<NamespacePool>>,
@@ -131,7 +133,7 @@ struct Inner {
     ahead: bool,
     watchers: Arc<Watchers>,
     runtime: tokio::runtime::Handle,
-    /// Told when a start that was under way at the shutdown is over.
+    /// Notified when a start that was under way at the shutdown is over.
     settled: Notify,
     fence: Arc<LimitEnforcer>,
     guard: Standing,
@@ -140,14 +142,14 @@ struct Inner {
 /// Why an engine could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The process that ends what this one leaves behind.
+    /// The guardian, which ends this process's sessions when it dies, could not be started.
     #[error("cannot start the guardian process: {source}")]
     Guardian {
-        /// What the kernel said.
+        /// The error of the system.
         #[source]
         source: Errno,
     },
-    /// Without marks, what a session started could neither be found nor ended.
+    /// Without marks, the processes of a session could be neither found nor ended.
     #[error(
         "processes cannot be marked: the limit on file locks (ulimit -x) is too low; it must be unlimited"
     )]
@@ -157,22 +159,22 @@ pub enum EngineError {
 /// Why a command could not be confined, and so must not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfineError {
-    /// The engine was made without what confined commands need.
+    /// The engine was made without the namespaces and the helper that confined commands need.
     #[error("this runtime was made without a helper for sandboxes")]
     NoHelper,
-    /// A host that is listed is none.
+    /// An entry of the list of hosts is invalid.
     #[error("the sandbox's list of hosts: {0}")]
     Hosts(#[from] EntryError),
-    /// The policy and the machine do not go together.
+    /// The policy cannot be enforced on this machine.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
 
-/// The first number of a session in an engine that keeps nothing on disk.
+/// The first number of a session in an engine without a store.
 const FIRST_IN_MEMORY: u64 = 1001;
-/// The first number of a session whose state directory gave none: far from any it will ever give.
+/// The first number of a session whose state directory could not give one: far above any that it will ever give.
 const FIRST_WITHOUT_STORE: u64 = 9_000_000_001;
-/// The first number of a session that is kept in memory by its own wish: it must not leave a hole among the others.
+/// The first number of a session that was asked to stay in memory: it must not leave a hole among the others.
 const FIRST_UNLISTED: u64 = 8_000_000_001;
 
 impl Engine {
@@ -225,7 +227,7 @@ impl Engine {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// What a policy comes to for a command in these surroundings; `None`: nothing is to be enforced.
+    /// The plan for a policy and a command in these surroundings; `None` if there is nothing to enforce.
     pub fn confine(
         &self,
         policy: &Policy,
@@ -267,7 +269,7 @@ impl Engine {
         }
         self.inner.settled.notify_waiters();
         let session = started?;
-        // After the record: a disk that refuses both is told by the record, which is missed more.
+        // After the record is begun: if the disk refuses both, the note is about the record, which is the greater loss.
         unregistered.into_iter().for_each(|trouble| session.shared.note_trouble(trouble));
         if let Some(plan) = sandbox {
             self.inner.prepare_helper(plan, streams);
@@ -391,7 +393,7 @@ impl Engine {
             mark: self.inner.runtime_tag.halves(session.shared.mark).map(|_| session.shared.mark),
             limits: facts.limits,
         };
-        // The command runs all the same; that it will not be listed later is said.
+        // The command runs all the same; a note says that it will not be listed later.
         if let Err(error) = store.begin(&record) {
             session.shared.note_trouble(crate::with_causes(&error));
         }
@@ -406,7 +408,7 @@ impl Engine {
         let Pruning::NowAndThen(is_alive) = self.inner.pruning else { return };
         if store.is_pruning_due() {
             let store = Arc::clone(store);
-            // What it does not get to, the next one does.
+            // Whatever one run of pruning does not reach, the next one does.
             self.inner.runtime.spawn_blocking(move || drop(store.prune(is_alive)));
         }
     }
@@ -426,7 +428,7 @@ impl Engine {
         self.registry().all()
     }
 
-    /// Why limits are not kept by the means that would be best, if so; known once a limit was asked for.
+    /// Why limits are not enforced by the best mechanism, if so; known once a limit was asked for.
     pub fn limits_trouble(&self) -> Option<String> {
         self.inner.fence.trouble()
     }
@@ -465,14 +467,14 @@ impl Engine {
         if end.remaining.is_empty() {
             self.inner.unregister();
         }
-        // A guardian that outlives its runtime is collected by init, and stays a zombie under an init that collects no orphans. A
-        // runtime around this one would report it as left running.
+        // A guardian that outlives its runtime is collected by init, and stays a zombie under an init that collects no
+        // orphans. A runtime around this one would report it as left running.
         self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
         end
     }
 
-    /// Several may wait, as when a client hangs up while a signal asks for the end. So each registers before it looks: a start that ends
-    /// in between wakes all of them.
+    /// Waits until no start is under way. Several tasks may wait, as when a client hangs up while a signal asks for the
+    /// end: each registers before it checks, so a start that ends in between wakes all of them.
     async fn wait_for_starts(&self) {
         loop {
             let mut settled = pin!(self.inner.settled.notified());
@@ -484,13 +486,13 @@ impl Engine {
         }
     }
 
-    /// The tasks of sessions that have ended end by themselves. A session that somebody still holds and that is not
-    /// over, detached or with a pipe held by what could not be ended, is not waited for; its task goes on.
+    /// The tasks of ended sessions finish by themselves. A session that still has a handle and is not over (detached,
+    /// or with a pipe held by a process that could not be ended) is not waited for; its task goes on.
     async fn join_tasks(&self) {
         self.registry().clear();
         let mut tasks = std::mem::take(&mut *self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let all_over = async { while tasks.join_next().await.is_some() {} };
-        // timer: what is over needs a moment to say so; what is not will not end for being waited for.
+        // timer: ended sessions need a moment to report it; the others will not end for being waited for.
         let _ = tokio::time::timeout(self.inner.limits.patience.after_kill, all_over).await;
         tasks.detach_all();
     }
@@ -507,7 +509,7 @@ impl Engine {
 }
 
 impl Inner {
-    /// Where there was one confined command, there will be another.
+    /// After one confined command another one is likely: starts its helper now.
     fn prepare_helper(&self, plan: Arc<Plan>, streams: StreamKind) {
         if let Some(grounds) = self.grounds.clone().filter(|_| self.ahead) {
             drop(self.runtime.spawn_blocking(move || grounds.prepare(&plan, streams)));
@@ -532,19 +534,19 @@ impl Inner {
     }
 }
 
-/// What keeps a session from things, in one line.
+/// The restrictions of a plan, in one line.
 fn summary(plan: &Plan) -> String {
     let layers: Vec<String> = plan.layers.iter().map(|layer| layer.name()).collect();
     format!("{}, network {}: {}", plan.policy, plan.network.name(), layers.join(", "))
 }
 
-/// A record is for finding a session again: of a long script, its beginning does.
+/// The beginning of a long script: enough to find a session again by its record.
 fn beginning(script: &str) -> String {
     const LONGEST: usize = 4096;
     script[..script.floor_char_boundary(LONGEST)].to_owned()
 }
 
-/// What a session has once it has a process.
+/// The parts of a session that exist once it has a process.
 struct Born<'a> {
     root: &'a Arc<Process>,
     bounds: Arc<Bounds>,
@@ -552,8 +554,8 @@ struct Born<'a> {
 }
 
 impl Drop for Inner {
-    /// The last engine handle is gone: the tasks are left to end their sessions, which they do once nobody holds those,
-    /// and what sessions that are over left running is ended beside them.
+    /// The last engine handle is gone. The session tasks end their sessions as soon as those have no handles, and
+    /// processes that finished sessions left running are ended beside them.
     fn drop(&mut self) {
         self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner).detach_all();
         self.fence.retire();
@@ -568,7 +570,7 @@ impl Drop for Inner {
     }
 }
 
-/// Whatever becomes of a session's task, whoever waits is told that nothing more will come from it.
+/// Publishes, however a session's task ends, that nothing more will come from it, so that no waiter hangs.
 struct LastWords {
     shared: Arc<Shared>,
     fence: Arc<LimitEnforcer>,
@@ -582,7 +584,7 @@ impl Drop for LastWords {
     }
 }
 
-/// A process that nobody watches yet: if that fails, it must not stay.
+/// A process without a task that waits for it: killed on drop, so that a failed start leaves nothing behind.
 struct KillOnDrop(Option<Arc<Process>>);
 
 impl KillOnDrop {

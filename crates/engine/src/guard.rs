@@ -1,4 +1,5 @@
-//! The guardian, kept: a runtime whose guardian was killed gets another one, however often, and says when it has none.
+//! Keeps a guardian running: a runtime whose guardian was killed starts another one, however often, and reports when it
+//! has none.
 
 use crate::reactor;
 use rustix::io::Errno;
@@ -10,27 +11,28 @@ use tokio::sync::{oneshot, watch};
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
 use windlass_sys::mark::RuntimeTag;
 
-/// Who ends a runtime's processes when it dies without doing so itself.
+/// The process that ends a runtime's processes when the runtime dies without doing so itself.
 #[derive(Debug, Default)]
 pub enum Guard {
-    /// Nobody: only a runtime that shuts down by itself leaves nothing behind.
+    /// None: only a runtime that shuts down by itself leaves nothing behind.
     #[default]
     None,
-    /// A guardian made from this program; the arguments are made from the number of the runtime tag.
+    /// A guardian that is this program; its arguments are derived from the number of the runtime tag.
     Program(fn(family: u32) -> GuardianProgram),
 }
 
-/// Stands guard until it is dropped; then the guardian does its work.
+/// A handle to the guardian's task. When it is dropped, the guardian does its work.
 #[derive(Debug)]
 pub(crate) struct Standing {
     /// Dropped to let the guardian do its work.
     relieved: Mutex<Option<oneshot::Sender<()>>>,
-    /// Closed once the last guardian is collected. Several may wait, as when a client hangs up while a signal asks for the end.
+    /// Closed once the last guardian is collected. Several tasks may wait, as when a client hangs up while a signal
+    /// asks for the end.
     collected: Option<watch::Receiver<()>>,
     missing: Missing,
 }
 
-/// Why there is no guardian right now, if there is none.
+/// Why there is no guardian right now, if so.
 #[derive(Clone, Debug, Default)]
 struct Missing(Arc<Mutex<Option<String>>>);
 
@@ -45,7 +47,7 @@ impl Standing {
     pub(crate) async fn relieve(&self, patience: Duration) {
         drop(self.relieved.lock().unwrap_or_else(PoisonError::into_inner).take());
         let Some(mut collected) = self.collected.clone() else { return };
-        // timer: a guardian that fights with processes that cannot be killed must not keep the runtime.
+        // timer: a guardian that struggles with processes that cannot be killed must not hold up the runtime.
         let _ = tokio::time::timeout(patience, collected.changed()).await;
     }
 
@@ -58,15 +60,15 @@ impl Standing {
     }
 }
 
-/// A guardian that lived this long did not die of what killed the one before.
+/// A guardian that lived this long did not die of the same cause as the one before.
 const STEADY: Duration = Duration::from_secs(10);
-/// Before a guardian replaces one that died at once; each time twice as long.
+/// The pause before a guardian that died at once is replaced; each time twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
-/// But never longer than this.
+/// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Guard {
-    /// The first guardian is started here, so that its failure is told to the caller that makes the engine.
+    /// The first guardian is started here, so that its failure is reported to the caller that makes the engine.
     pub(crate) fn stand(
         self,
         runtime_tag: RuntimeTag,
@@ -89,7 +91,7 @@ impl Guard {
     }
 }
 
-/// Where a guardian is to stand.
+/// The parameters with which guardians are started.
 struct Post {
     plan: fn(u32) -> GuardianProgram,
     runtime_tag: RuntimeTag,
@@ -99,7 +101,7 @@ struct Post {
 }
 
 impl Post {
-    /// Replaces the guardian when it dies, and collects it when it was relieved and has done its work. Ends by itself then.
+    /// Replaces the guardian when it dies. When it is relieved, waits for its work, collects it, and returns.
     async fn keep(mut self, first: Guardian, mut relieved: oneshot::Receiver<()>) {
         let mut current = first;
         loop {
@@ -122,13 +124,14 @@ impl Post {
         }
     }
 
-    /// Pauses, each time twice as long; whether the runtime needs no guardian any more.
+    /// Pauses, each time twice as long; returns whether the runtime needs no guardian any more.
     async fn is_relieved_meanwhile(&mut self, relieved: &mut oneshot::Receiver<()>) -> bool {
         let pause = self.pause;
         self.pause = (pause * 2).min(LONGEST_PAUSE);
         tokio::select! {
             _ = relieved => true,
-            // timer: one that dies at once would be replaced all the time, and no event tells that one can be started again.
+            // timer: a guardian that dies at once would be replaced in a busy loop, and no event says when another can
+            // be started.
             () = tokio::time::sleep(pause) => false,
         }
     }
@@ -175,17 +178,17 @@ async fn watch_until_dead(mut guardian: Guardian, relieved: &mut oneshot::Receiv
             }
             Err((guardian, _)) => guardian,
         };
-        // To let go of it now would set it to work on living sessions.
+        // Dropping the guardian now would make it kill living sessions.
         tokio::select! {
             _ = &mut *relieved => return WatchOutcome::Relieved(unwatched),
-            // timer: descriptors come back as sessions end; there is no event for that.
+            // timer: descriptors become free as sessions end; there is no event for that.
             () = tokio::time::sleep(LONGEST_PAUSE) => {}
         }
         guardian = unwatched;
     }
 }
 
-/// Lets it work, and leaves no zombie of it.
+/// Lets the guardian work, and leaves no zombie of it.
 async fn collect(guardian: Guardian) {
     let Ok(watched) = reactor::watch(guardian.release(), Interest::READABLE) else { return };
     // An error means that the runtime is ending, and this process with it.

@@ -2,7 +2,7 @@
 //!
 //! One appender, any number of readers. The appender never fails and never waits for a reader: readers hold the lock
 //! only to look up where bytes are, and read files without it. When the disk refuses, later bytes are kept in memory
-//! and the account says so. What retention drops is one exact span, and reading it says `Dropped`.
+//! and the account says so. Retention drops one exact span, and reading it yields `Dropped`.
 
 mod disk;
 #[cfg(test)]
@@ -50,7 +50,7 @@ pub(crate) use self::segments::DirectoryId;
 pub use self::sizes::TerminalSizes;
 pub(crate) use self::sizes::grid;
 
-/// Where output came from.
+/// The stream that output came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// The pipe on fd 1.
@@ -73,7 +73,7 @@ impl Stream {
     }
 }
 
-/// What a journal holds and what it no longer holds.
+/// The spans that a journal holds and those that it no longer holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// One past the newest byte.
@@ -86,9 +86,9 @@ pub struct Account {
     pub gaps: Vec<Span>,
     /// How many bytes that is, exactly.
     pub dropped: u64,
-    /// The gaps and what could not be read so far, with the reasons.
+    /// The gaps, and the spans that could not be read so far, with the reasons.
     pub missing: Vec<Missing>,
-    /// Whether, where and why later bytes are not on the disk.
+    /// The first bytes that are not on the disk, with the reason.
     pub degraded: Option<Degraded>,
     /// Everything printed, dropped or not.
     pub bytes: StreamBytes,
@@ -106,7 +106,7 @@ impl Account {
 pub struct Degraded {
     /// The first byte that is not on the disk.
     pub at: Offset,
-    /// What was tried and what the system said.
+    /// The operation and the error of the system.
     pub reason: String,
 }
 
@@ -173,14 +173,14 @@ impl Journal {
         Self::with(Storage::Memory(MemoryLog::new(retention, Offset::ZERO)), retention)
     }
 
-    /// A journal in files in `dir`, created with the first byte. A directory that cannot be written is found out then,
-    /// and said in the account.
+    /// A journal in files in `dir`, created with the first byte. If the directory cannot be written, that is noticed
+    /// then, and the account says so.
     pub fn on_disk(dir: &Path, id: SessionId, retention: Retention) -> Self {
         Self::on_disk_shared((dir.into(), None), id, retention)
     }
 
-    /// The same without a copy of the path: a thousand journals share one directory. Given its identity, nothing is written
-    /// into another directory of that name: the session numbers there are those of other sessions.
+    /// The same without a copy of the path: a thousand journals share one directory. Given its identity, nothing is
+    /// written into another directory of that name: the session numbers there are those of other sessions.
     pub(crate) fn on_disk_shared(
         (dir, home): (Arc<Path>, Option<DirectoryId>),
         id: SessionId,
@@ -189,13 +189,13 @@ impl Journal {
         Self::on(Arc::new(RealDisk), SegmentPaths { dir, id, home }, retention)
     }
 
-    /// Opens a journal to read it, whether its writer has ended or is still at work; see [`Journal::refresh`].
-    /// A session that printed nothing has no files: its journal is empty, not an error.
+    /// Opens a journal to read it, whether its writer has ended or is still at work; see [`Journal::refresh`]. A
+    /// session that printed nothing has no files: its journal is empty, which is not an error.
     pub fn open(dir: &Path, id: SessionId) -> Result<Self, OpenJournal> {
         Self::open_from(dir, id, None)
     }
 
-    /// The same, with a look at the files that its runtime has open: they say how much it wrote, and lead to files that were
+    /// The same, with the files that its runtime has open: they say how much it wrote, and lead to files that were
     /// removed.
     pub(crate) fn open_from(
         dir: &Path,
@@ -208,8 +208,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Compares what is on disk with a receipt, which counts every byte: those that are in no file are missing from now on,
-    /// not absent. Only an opened journal needs it.
+    /// Compares the files with a receipt, which counts every byte: bytes that are in no file are reported as missing
+    /// from now on. Only an opened journal needs it.
     pub fn expect(&self, receipt: &Receipt) {
         let mut state = self.lock();
         if let Storage::Opened(opened) = &mut state.storage {
@@ -218,7 +218,7 @@ impl Journal {
         }
     }
 
-    /// Says that the disk refused output of a session that still runs. Only an opened journal needs it.
+    /// Notes that the disk refused output of a session that still runs. Only an opened journal needs it.
     pub fn expect_degraded(&self, degraded: &Degraded) {
         if let Storage::Opened(opened) = &mut self.lock().storage {
             opened.expect_degraded(degraded);
@@ -227,13 +227,14 @@ impl Journal {
 
     /// The reason why the disk has refused output since the last call, if it has.
     pub fn take_new_degradation(&self) -> Option<Degraded> {
-        // A load first: this is asked after every append, and a swap would make each of them write to the shared line.
+        // A load first: this is checked after every append, and a swap would make each of them write to the shared
+        // line.
         let is_new = self.shared.is_newly_degraded.load(Ordering::Acquire)
             && self.shared.is_newly_degraded.swap(false, Ordering::AcqRel);
         is_new.then(|| self.lock().degraded()).flatten()
     }
 
-    /// Adds bytes that arrived `at` this time after the session began, and says where they went.
+    /// Appends bytes that arrived `at` this time after the session began, and returns their span.
     ///
     /// On a journal that was opened for reading the bytes go to memory: the files belong to another writer.
     pub fn append(&self, stream: Stream, at: Duration, bytes: &[u8]) -> Span {
@@ -260,19 +261,19 @@ impl Journal {
         self.sizes().clone()
     }
 
-    /// Says that a terminal of these sizes prints it.
+    /// Sets the sizes of the terminal that prints it.
     pub fn set_terminal(&self, sizes: TerminalSizes) {
         *self.sizes() = Some(sizes);
     }
 
-    /// Notes that the terminal has another size from here on, and returns from where.
+    /// Notes that the terminal has another size from here on, and returns the offset.
     pub fn resized(&self, size: Size) -> Offset {
         let end = self.end();
         self.sizes().get_or_insert_default().change(end, size);
         end
     }
 
-    /// Says that the program that printed it has ended. Processes that it left running may still print.
+    /// Notes that the program that printed it has ended. Processes that it left running may still print.
     pub fn set_over(&self) {
         self.shared.over.store(true, Ordering::Release);
     }
@@ -286,16 +287,16 @@ impl Journal {
         self.shared.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that no more output is expected, and closes the files: an ended session holds no descriptor, except of a file
-    /// that was removed, which no name leads to any more.
+    /// Notes that no more output is expected, and closes the files: an ended session holds no descriptor, except of a
+    /// file that was removed, which no name leads to any more.
     pub fn seal(&self) {
         if let Storage::Files(files) = &mut self.lock().storage {
             files.seal();
         }
     }
 
-    /// Looks whether the file being written was removed or truncated; the account says so from then on. One `fstat`, and none for
-    /// a journal that is not being written to a file.
+    /// Checks whether the file being written was removed or truncated; the account says so from then on. One `fstat`,
+    /// and none for a journal that is not being written to a file.
     pub fn check(&self) {
         if let Storage::Files(files) = &mut self.lock().storage {
             let _ = files.check();
@@ -312,23 +313,24 @@ impl Journal {
         state.end
     }
 
-    /// Reads up to `limit` bytes of a span, with stream and time. What is missing is said, and costs nothing of the limit.
+    /// Reads up to `limit` bytes of a span, with stream and time. Missing parts are reported, and cost nothing of the
+    /// limit.
     pub fn read(&self, span: Span, limit: usize) -> BoundedRead {
         let mut pieces = Pieces::new(span.from(), limit);
         self.walk(span.to(), &mut pieces);
         pieces.finish()
     }
 
-    /// Adds up to `limit` bytes of the first kept stretch of a span to `into`, and returns where they are: a start later
-    /// than the span's means that the bytes before it are gone or cannot be read (the account says which); an empty span,
-    /// that there are none.
+    /// Adds up to `limit` bytes of the first kept stretch of a span to `into`, and returns where they are: a start
+    /// later than the span's means that the bytes before it are gone or cannot be read (the account says which); an
+    /// empty span, that there are none.
     pub fn read_into(&self, span: Span, limit: usize, into: &mut Vec<u8>) -> Span {
         let mut stretch = Stretch::new(span.from(), limit, into);
         self.walk(span.to(), &mut stretch);
         stretch.finish()
     }
 
-    /// What is kept, what is not, and since when.
+    /// The account of kept and missing output.
     pub fn account(&self) -> Account {
         let state = self.lock();
         let (gaps, degraded) = (state.gaps(), state.degraded());
@@ -363,7 +365,7 @@ impl Journal {
         }
     }
 
-    /// The end of an opened journal is where its files, or its receipt, say.
+    /// The end of an opened journal follows from its files, or from its receipt.
     fn adopt_end(&self, state: &mut State) {
         if let Storage::Opened(opened) = &state.storage {
             state.end = opened.end();
@@ -371,12 +373,13 @@ impl Journal {
         }
     }
 
-    /// A panic elsewhere must not take the output with it, so a poisoned lock is as good as any.
+    /// A panic in another thread must not lose the output, so a poisoned lock is used like any other.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Feeds what is kept between the collector's place and `to` to the collector. The lock is held for one step at a time.
+    /// Feeds the kept output between the collector's position and `to` to the collector. The lock is held for one step
+    /// at a time.
     fn walk(&self, to: Offset, collector: &mut dyn Collect) {
         let to = to.min(self.end());
         while let Some((from, left)) = collector.wanted().filter(|(from, _)| *from < to) {
@@ -398,7 +401,7 @@ impl Journal {
             Err(error) => {
                 let mut state = self.lock();
                 if view.data_len().is_ok_and(|len| state.shorten(view.segment.start, len)) {
-                    // The next step finds what is left of it, and a gap.
+                    // The next step finds the remainder of the segment, and a gap.
                     return;
                 }
                 if state.is_lost(view, &error) {
@@ -413,7 +416,7 @@ impl Journal {
     }
 }
 
-/// What remains to be done after the lock is let go.
+/// The work that remains after the lock is released.
 enum NextStep {
     /// Nothing: the collector has moved on.
     Done,
@@ -445,7 +448,7 @@ impl State {
         self.bytes = chunk.stream.added_to(self.bytes, chunk.bytes.len() as u64);
     }
 
-    /// Leaves the files as they are and keeps what the disk did not take, and all that follows, in memory.
+    /// Leaves the files as they are and keeps the bytes that the disk refused, and all that follow, in memory.
     fn degrade(&mut self, refused: Refused, chunk: Chunk<'_>) {
         let at = self.end + refused.written as u64;
         let mut memory = MemoryLog::new(self.retention.degraded(), at);
@@ -500,7 +503,7 @@ impl State {
         NextStep::Done
     }
 
-    /// Hands out the reason of what is missing up to the next that is kept, or up to where the reason changes.
+    /// Reports the reason for the hole up to the next kept byte, or up to the place where the reason changes.
     fn hole(&self, span: Span, next: Option<Offset>, collector: &mut dyn Collect) -> NextStep {
         let hole = Span::new(span.from(), next.unwrap_or(span.to()).min(span.to()));
         match self.lost().and_then(|lost| lost.split(hole).into_iter().next()) {
@@ -520,7 +523,7 @@ impl State {
         }
     }
 
-    /// Notes that the file of a segment is shorter than what was written to it.
+    /// Notes that the file of a segment is shorter than the bytes written to it.
     fn shorten(&mut self, start: Offset, len: u64) -> bool {
         match &mut self.storage {
             Storage::Memory(_) => false,
@@ -574,7 +577,7 @@ impl State {
 
     fn missing(&self, gaps: &[Span]) -> Vec<Missing> {
         let why = |gap: Span| match &self.storage {
-            // Of the files of this process, each loss is listed: the rest is what retention dropped.
+            // Of the files of this process, each loss is listed: retention dropped the rest.
             Storage::Degraded(storage) if gap.from() >= storage.note.at => {
                 Why::Unsaved(storage.note.reason.clone())
             }
@@ -594,7 +597,7 @@ impl State {
         self.unreadable.push(Missing { span: segment.span(), why: Why::Unreadable(reason) });
     }
 
-    /// Too many open files, say, are too many for a while only.
+    /// The segment can be read again: an error such as too many open files passes.
     fn note_readable(&mut self, segment: Segment) {
         self.unreadable.retain(|missing| missing.span.from() != segment.start);
     }

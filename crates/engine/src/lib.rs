@@ -1,8 +1,8 @@
-//! Runs commands and remembers what they did.
+//! Runs commands and records what they did.
 //!
-//! An [`Engine`] starts a [`CommandSpec`] and hands out a [`Session`]: one task owns the process, everyone else holds a
-//! handle that asks, a [`Progress`] that tells how far it got, and a [`Journal`] with every byte it printed. The engine
-//! knows no JSON, no model, no command line and no environment variables.
+//! An [`Engine`] starts a [`CommandSpec`] and returns a [`Session`]: one task owns the process, and all others hold a
+//! handle for requests, a [`Progress`] that shows how far it got, and a [`Journal`] with every byte that it printed.
+//! The engine knows no JSON, no model, no command line and no environment variables.
 #![forbid(unsafe_code)]
 
 mod causes;

@@ -1,8 +1,8 @@
-//! How long a session may live: named by whoever starts it, never inferred.
+//! How long a session may live: named by the caller that starts it, never inferred.
 
 use std::fmt;
 
-/// What a session's life is tied to.
+/// The rule for when a session ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lifetime {
     /// The call that started it: when the caller goes away, so does the session.
@@ -10,12 +10,12 @@ pub enum Lifetime {
     /// The runtime that started it.
     #[default]
     Runtime,
-    /// Nothing: it stays when the runtime goes away.
+    /// Stopped by request only: it stays when the runtime goes away.
     Detached,
 }
 
 impl Lifetime {
-    /// Every lifetime, for whoever must list or parse them.
+    /// Every lifetime, for callers that list or parse them.
     pub const ALL: [Self; 3] = [Self::Call, Self::Runtime, Self::Detached];
 
     /// Its name, as people write it.

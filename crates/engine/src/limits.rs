@@ -1,6 +1,6 @@
-//! Limits: what a session, or all sessions of a runtime together, may use. Here they are data; how they are kept is in
-//! the files beside this one. A limit that is crossed ends the session by the same path as a stop, and the receipt says
-//! which it was, with the most that was measured.
+//! Limits: the most that a session, or all sessions of a runtime together, may use. They are data here; the files
+//! beside this one enforce them. A crossed limit ends the session by the same path as a stop, and the receipt names it,
+//! with the measured peak.
 
 mod bounds;
 mod fence;
@@ -31,7 +31,7 @@ pub struct Count(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BytesPerSecond(pub u64);
 
-/// What may be used at most. Nothing is limited unless it is said.
+/// Limits on the use of resources. A field that is not set is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Memory of everything the command started, together.
@@ -42,17 +42,17 @@ pub struct Limits {
     pub cpu_time: Option<Duration>,
     /// Files that any one of them may have open at a time.
     pub open_files: Option<Count>,
-    /// Bytes printed, kept or not.
+    /// Bytes printed, retained or not.
     pub output: Option<Bytes>,
     /// How fast it may print for longer than a moment.
     pub output_rate: Option<BytesPerSecond>,
     /// Bytes written to disks.
     pub disk: Option<Bytes>,
-    /// From its start to its end. Crossed, it is told as a timeout.
+    /// From its start to its end. When it is crossed, the cause is a timeout.
     pub wall: Option<Duration>,
 }
 
-/// What can be limited and measured, besides time on the clock.
+/// The resources that can be limited and measured, besides time on the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// Memory.
@@ -75,7 +75,7 @@ pub enum Resource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount(pub u64);
 
-/// Whose limit it was.
+/// The scope of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The session's own.
@@ -84,7 +84,7 @@ pub enum Scope {
     Runtime,
 }
 
-/// By what a limit is kept.
+/// The mechanism that enforces a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitMechanism {
     /// A control group of version 2.
@@ -93,37 +93,37 @@ pub enum LimitMechanism {
     CgroupV1,
     /// A resource limit of each process.
     ResourceLimit,
-    /// The runtime looks again and again.
+    /// The runtime samples again and again.
     Watcher,
-    /// The runtime counts what it reads.
+    /// The runtime counts the bytes that it reads.
     Reader,
 }
 
 /// A limit that was crossed, and how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossed {
-    /// Of what.
+    /// The limited resource.
     pub resource: Resource,
-    /// Whose.
+    /// The scope of the limit.
     pub scope: Scope,
     /// The limit.
     pub limit: Amount,
     /// The most that was measured.
     pub peak: Amount,
-    /// What noticed it.
+    /// The mechanism that noticed it.
     pub means: LimitMechanism,
 }
 
-/// A limit that was in force, and by what.
+/// A limit that was in force, and its mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enforced {
-    /// Of what.
+    /// The limited resource.
     pub resource: Resource,
-    /// Whose.
+    /// The scope of the limit.
     pub scope: Scope,
     /// The limit.
     pub limit: Amount,
-    /// By what. One limit may be kept by two means: one holds it, the other says so.
+    /// Its mechanism. One limit may have two: one enforces it, the other reports it.
     pub means: LimitMechanism,
 }
 
@@ -134,7 +134,7 @@ pub struct Peaks {
 }
 
 impl Resource {
-    /// Every one, in the order in which they are told.
+    /// All resources, in the order in which they are shown.
     pub const ALL: [Self; 7] = [
         Self::Memory,
         Self::Processes,
@@ -210,7 +210,7 @@ impl Peaks {
         self.amounts[resource.place()]
     }
 
-    /// What was measured, with its peaks.
+    /// The measured resources, with their peaks.
     pub fn iter(&self) -> impl Iterator<Item = (Resource, Amount)> + use<> {
         let peaks = *self;
         Resource::ALL.into_iter().filter_map(move |resource| Some((resource, peaks.of(resource)?)))

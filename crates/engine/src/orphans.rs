@@ -1,5 +1,5 @@
-//! Orphans: descendants whose parent died, which the kernel hands to this process. Somebody has to collect them when
-//! they die, and it must never be the root of a session, whose exit belongs to its task.
+//! Orphans: descendants whose parent died, which the kernel hands to this process. It has to collect them when they
+//! die, and must never collect the root of a session, whose exit belongs to its task.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ pub(crate) struct Roots {
     by_sequence: Mutex<HashMap<u32, Root>>,
     /// The marks of the latest sessions, by the number of their root, which may be gone.
     latest: Mutex<Latest>,
-    /// Told when the collector has to look although nothing died just now.
+    /// Notified when the collector has to look although nothing died just now.
     look: Notify,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Root {
-    /// The process may exist already, but its number is not known yet: nothing of this session may be collected.
-    /// Whether something was passed over for that reason: its death is not announced again.
+    /// The process may exist already, but its number is not known yet: nothing of this session may be collected. The
+    /// field notes whether a dead process was skipped for that reason: its death is not announced again.
     Starting {
         passed_over: bool,
     },
@@ -43,7 +43,7 @@ const REMEMBERED: usize = 4096;
 
 impl Latest {
     fn remember(&mut self, root: Pid, mark: Mark) {
-        // A number that comes again: nobody is left of the session that had it before.
+        // The kernel reused a number: the session that had it before has no process left.
         if self.marks.insert(root, mark).is_none() {
             self.order.push_back(root);
         }
@@ -77,14 +77,14 @@ impl Roots {
         }
     }
 
-    /// The root was collected, or never was.
+    /// The root was collected, or never existed.
     pub(crate) fn gone(&self, sequence: u32) {
         let has_reason = self.with(|roots| {
             let before = roots.remove(&sequence);
             before.is_some_and(Root::passed_over) || roots.contains_key(&NO_ENGINE)
         });
-        // With an engine the collector waits for deaths. Woken here every time, it would run before whoever waits for
-        // this session, and hand that one to another thread.
+        // With an engine the collector waits for deaths. If it were woken here every time, it would run before the task
+        // that waits for this session, and move that one to another thread.
         if has_reason {
             self.look.notify_one();
         }
@@ -96,7 +96,7 @@ impl Roots {
         self.look.notify_one();
     }
 
-    /// The mark of the session whose root this is or was.
+    /// The mark of the session whose root this process is or was.
     fn mark_of_root(&self, root: Pid) -> Option<Mark> {
         self.latest().marks.get(&root).copied()
     }
@@ -135,8 +135,9 @@ pub(crate) struct Orphans {
 }
 
 impl Recognise for Orphans {
-    /// Also one that shed its mark and whose session's leader, a root of ours, is gone: an orphan in the session of a root can
-    /// only be one of its descendants. Who leads a session itself may be a child of ours that has the number of a former root.
+    /// The session of an orphan by its mark or, if it shed its mark, by its session leader: an orphan in the session of
+    /// a root whose leader is gone can only be one of its descendants. A process that leads a session itself may be a
+    /// direct child that has the number of a former root.
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
         self.runtime_tag.mark_of(pid).or_else(|| {
             let leader = process::session_of(pid).filter(|leader| *leader != pid)?;
@@ -147,18 +148,19 @@ impl Recognise for Orphans {
 }
 
 impl Orphans {
-    /// From now on they come.
+    /// From now on the kernel hands orphans to this process.
     pub(crate) fn adopt(runtime_tag: RuntimeTag) -> Self {
         Self { runtime_tag, adoption: tree::adopt_orphans(), roots: Roots::default() }
     }
 
-    /// Whether, besides those who are known, there are any whose mark is wanted; also `true` where we could not look.
+    /// Whether, besides the known ones, there are any whose mark is wanted; also `true` if the process list could not
+    /// be read.
     pub(crate) fn are_there(&self, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
         self.adoption.has_orphans(self, wanted, known)
     }
 
-    /// Those who live and whose mark is wanted, one by one as they are looked at, each held so that its number cannot be
-    /// another's.
+    /// Living orphans whose mark is wanted, one by one as they are found, each held so that the kernel cannot reuse its
+    /// number.
     pub(crate) fn living(&self, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item = Process> {
         let bears = move |pid| self.mark_of(pid).is_some_and(&wanted);
         self.adoption.adopted().unwrap_or_default().into_iter().filter_map(move |pid| {
@@ -167,9 +169,9 @@ impl Orphans {
         })
     }
 
-    /// Collects those who are dead.
+    /// Collects the dead ones.
     pub(crate) fn collect_dead(&self) {
-        // Where we cannot look now, the next death is another chance.
+        // If the list cannot be read now, the next death is another chance.
         for pid in self.adoption.adopted().unwrap_or_default() {
             let Some(mark) = self.mark_of(pid) else { continue };
             if self.roots.is_orphan(mark.sequence(), pid) {
@@ -179,7 +181,7 @@ impl Orphans {
     }
 }
 
-/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not
+/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says that a child died, not
 /// which: several deaths may be one signal, so each signal is a look at all that were adopted.
 pub(crate) async fn collect(orphans: Arc<Orphans>) {
     // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.
@@ -190,7 +192,7 @@ pub(crate) async fn collect(orphans: Arc<Orphans>) {
             _ = deaths.recv() => {}
             () = orphans.roots.look.notified() => {}
         }
-        // Most deaths are of roots, and somebody waits for those: their sessions go first.
+        // Most deaths are of roots, and a session's task waits for each of those: the tasks run first.
         tokio::task::yield_now().await;
     }
     orphans.collect_dead();
@@ -206,7 +208,7 @@ mod tests {
         RuntimeTag::generate().mark(sequence, Fate::WithRuntime)
     }
 
-    /// Whether the collector was told to look.
+    /// Whether the collector was asked to look.
     async fn is_called(roots: &Roots) -> bool {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! How far a session got: a level that anyone may look at or wait on, never a queue that somebody must empty.
+//! How far a session got: a level that any task may read or wait on, never a queue that must be emptied.
 
 use crate::Receipt;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ pub struct Progress {
     pub end: Offset,
     /// When the newest byte arrived; the start, before there is one.
     pub last_output: Instant,
-    /// What became of the input.
+    /// How much of the input was delivered.
     pub input: InputProgress,
-    /// Where the session is in its life.
+    /// The phase of the session's life.
     pub phase: Phase,
     /// Set once, after the root's last byte is readable.
     pub receipt: Option<Arc<Receipt>>,
-    /// No more output can come: `end` is final. Until then, what the root left running may still print.
+    /// No more output can come: `end` is final. Until then, processes that the root left running may still print.
     pub closed: bool,
 }
 
@@ -35,7 +35,7 @@ impl Progress {
     }
 }
 
-/// Where a session is in its life.
+/// The phases of a session's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The root runs.
@@ -48,10 +48,10 @@ pub enum Phase {
     Over,
 }
 
-/// What became of a session's input, in bytes since its start.
+/// Progress of a session's input, in bytes since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputProgress {
-    /// Taken into the queue.
+    /// Written to the process's pipe or terminal.
     pub accepted: u64,
     /// Gone into the process's pipe or terminal.
     pub delivered: u64,

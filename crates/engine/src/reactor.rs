@@ -5,10 +5,11 @@ use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Watches a descriptor. On failure the value comes back, so that its owner decides what becomes of it.
+/// Registers a descriptor with the reactor. On failure the value comes back, so that its owner decides what to do with
+/// it.
 ///
-/// The replacement that tokio offers is `unsafe`, because it cannot know that a value's descriptor stays the same. Every
-/// value given here owns one descriptor for life, which is all that is asked for.
+/// The replacement that tokio offers is `unsafe`, because it cannot know that a value's descriptor stays the same.
+/// Every value given here owns one descriptor for life, which satisfies its contract.
 #[expect(
     deprecated,
     reason = "sound for values that own one descriptor; the unsafe form is closed to this crate"

@@ -1,4 +1,4 @@
-//! From a journal to text: decoded as it is read, or fitted into a budget with the address of what was left out.
+//! From a journal to text: decoded as it is read, or fitted into a budget with the address of the omitted part.
 
 use crate::journal::{Journal, Missing, Why, grid};
 use crate::tally::TokenTally;
@@ -15,7 +15,8 @@ const STEP: usize = 256 * 1024;
 pub enum Form {
     /// As a terminal would finally show it: one of the session's size, with all that scrolled off it.
     Settled,
-    /// The same, but a line is final as soon as it ends, and later cursor movements do not change it: for readers that follow.
+    /// The same, but a line is final as soon as it ends, and later cursor movements do not change it: for readers that
+    /// follow.
     SettledByLine,
     /// As a terminal would finally show it, from where a full-screen program already had the alternate screen.
     SettledFromAlternate,
@@ -23,7 +24,7 @@ pub enum Form {
     Raw,
 }
 
-/// What a reader is handed.
+/// A part of the output for a reader.
 pub enum OutputPart<'a> {
     /// Text, and where it came from.
     Text(&'a View),
@@ -31,24 +32,24 @@ pub enum OutputPart<'a> {
     Gone(&'a Missing),
 }
 
-/// Reads a journal from some place on, keeping what must be known from one step to the next.
+/// Reads a journal from an offset on, with the decoder's state from one step to the next.
 pub struct Reader<'a> {
     journal: &'a Journal,
     position: Offset,
     form: Form,
     decoder: Decoder,
-    /// What was read last and has been decoded; kept for its memory.
+    /// The last bytes that were read, already decoded; kept to reuse their memory.
     bytes: Vec<u8>,
     view: View,
 }
 
-/// A reader that was put aside: it goes on where it stopped.
+/// A reader that was put aside: it continues where it stopped.
 pub(crate) struct Paused {
     position: Offset,
     form: Form,
     /// None before the first step.
     decoder: Option<Decoder>,
-    /// What was read last and has been decoded; kept for its memory.
+    /// The last bytes that were read, already decoded; kept to reuse their memory.
     bytes: Vec<u8>,
     view: View,
 }
@@ -90,7 +91,7 @@ impl<'a> Reader<'a> {
         Paused { position, form, decoder: Some(decoder), bytes, view }
     }
 
-    /// Hands out what lies before `end`, for as long as it is wanted.
+    /// Passes the output before `end` to the closure, for as long as it wants more.
     pub fn advance<E>(
         &mut self,
         end: Offset,
@@ -113,8 +114,8 @@ impl<'a> Reader<'a> {
         Ok(ReaderDemand::More)
     }
 
-    /// Hands out what was held back because it could still have changed, and at the end of everything what a program left on
-    /// the alternate screen.
+    /// Passes on the text that was held back because it could still have changed, and at the end of everything the text
+    /// that a program left on the alternate screen.
     pub fn finish<E>(
         mut self,
         mut take: impl FnMut(OutputPart<'_>) -> Result<ReaderDemand, E>,
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
         }
         let mut missing = self.journal.account().missing_in(gone);
         if missing.is_empty() {
-            // It could not be read a moment ago, and can by now: it is missing here all the same.
+            // The output could not be read a moment ago, and can by now: it is missing here all the same.
             let passed = Why::Unreadable("it could not be read when it was asked for; read again".to_owned());
             missing.push(Missing { span: gone, why: passed });
         }
@@ -246,20 +247,20 @@ pub struct Fitting<'a> {
     pub budget: Tokens,
     /// How tokens are counted.
     pub tokenizer: Tokenizer,
-    /// What stands where text was left out.
+    /// The text in the place of omitted output.
     pub marker: Marker<'a>,
 }
 
-/// Text within a budget, and what it stands for.
+/// Text within a budget, and the span that it represents.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    /// What fits, with a marker where something was left out.
+    /// The text that fits, with a marker in the place of omitted output.
     pub text: String,
-    /// How many tokens the whole has.
+    /// The number of tokens of the whole.
     pub original: Tokens,
-    /// The output it is an excerpt of.
+    /// The span of which it is an excerpt.
     pub span: Span,
-    /// What was left out, with its tokens.
+    /// The omitted span, with its tokens.
     pub omitted: Option<(Span, Tokens)>,
 }
 
@@ -269,7 +270,7 @@ impl Fitting<'_> {
         self.fit_counted(journal, span, None)
     }
 
-    /// The same, going on with a tally if there is one of this part.
+    /// The same, continuing a tally if there is one of this part.
     pub fn fit_counted(&self, journal: &Journal, span: Span, tally: Option<TokenTally>) -> Fitted {
         let span = span.intersect(Span::new(Offset::ZERO, journal.end()));
         let fitted = self.fit_kept(journal, up_to_last_kept(journal, span), tally);
@@ -286,7 +287,7 @@ impl Fitting<'_> {
         }
         let mut tail = self.decode(journal, &ends.tail, ends.tail_span.from());
         let between = Span::new(ends.head_span.to(), ends.tail_span.from());
-        // The whole is counted as a whole: a token may reach across the places at which the ends were cut.
+        // The whole is counted in one piece: a token may reach across the places at which the ends were cut.
         let whole = self.total(journal, span, tally).get();
         let ends = [&head, &tail].map(|end| self.tokenizer.count(end.text()).get());
         let gap = Gap { span: between, tokens: Tokens::new(whole.saturating_sub(ends.iter().sum())) };
@@ -314,7 +315,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// How many tokens a part of a journal has as text. Output that is gone has none.
+    /// The number of tokens in a part of a journal as text. Missing output has none.
     pub fn count(&self, journal: &Journal, span: Span) -> Tokens {
         TokenTally::new(self.form, self.tokenizer, span.from()).finish(journal, span.to())
     }
@@ -352,7 +353,7 @@ impl Ends {
         ends
     }
 
-    /// The last stretch that can be read: what cannot be read lies between the ends, too.
+    /// Reads the last readable stretch: an unreadable part lies between the ends, too.
     fn read_tail(&mut self, journal: &Journal, wanted: Span) {
         let mut at = wanted.from();
         while at < wanted.to() {
@@ -366,8 +367,8 @@ impl Ends {
     }
 }
 
-/// A span without the part at its end of which nothing is kept: the newest that is kept is shown as the end, and the account
-/// says what is missing behind it.
+/// A span without the part at its end of which nothing is kept: the newest kept bytes are shown as the end, and the
+/// account says how much is missing behind them.
 fn up_to_last_kept(journal: &Journal, span: Span) -> Span {
     let gaps = journal.account().gaps;
     let trailing = gaps.iter().find(|gap| gap.from() < span.to() && gap.to() >= span.to());
@@ -389,7 +390,8 @@ pub fn has_alternate_screen(journal: &Journal) -> bool {
     journal.terminal().is_some() && may_end_on_alternate(journal) && replayed(journal).is_alternate()
 }
 
-/// The lines that close the text of an output up to `end`: those on an alternate screen that was never left are in no other text.
+/// The lines that close the text of an output up to `end`: those on an alternate screen that was never left are in no
+/// other text.
 fn closing(journal: &Journal, form: Form, end: Offset) -> Option<String> {
     let screen = left_screen(journal).filter(|_| form != Form::Raw && end >= journal.end())?;
     Some(format!("…left on the alternate screen:…\n{screen}\n"))
@@ -402,7 +404,7 @@ fn left_screen(journal: &Journal) -> Option<String> {
     Some(screen.text()).filter(|text| screen.is_alternate() && !text.is_empty())
 }
 
-/// Where the bytes as they were printed match first. Text that was overwritten, and escape codes, are only there.
+/// The first match in the bytes as they were printed. Overwritten text and escape codes are only there.
 pub fn find_raw(journal: &Journal, pattern: &Pattern) -> Option<Span> {
     let (mut position, end) = (Offset::ZERO, journal.end());
     let mut matcher = RawMatcher::new(pattern.clone(), position);
@@ -424,7 +426,7 @@ pub fn find_raw(journal: &Journal, pattern: &Pattern) -> Option<Span> {
     None
 }
 
-/// Beyond this, a screenful has long scrolled away.
+/// More output than this replaces a screenful many times over.
 const REPLAY: u64 = 1024 * 1024;
 
 /// The screen at the end of an output.
@@ -447,7 +449,7 @@ fn replayed(journal: &Journal) -> Screen {
     screen
 }
 
-/// Almost no output does, so almost none is replayed.
+/// Almost no output ends there, so almost none is replayed.
 fn may_end_on_alternate(journal: &Journal) -> bool {
     let mut bytes = Vec::new();
     journal.read_into(Span::new(journal.end().back(REPLAY), journal.end()), usize::MAX, &mut bytes);
@@ -517,7 +519,8 @@ mod tests {
     #[test]
     fn output_is_drawn_at_the_size_that_the_terminal_had() {
         let journal = resized(b"1\r\n2\r\n3\r\n4\r\n5\x1b[HX", b"\x1b[3;1H6\r\n7\x1b[HY");
-        // The first of four rows is 2. Of the three that are left, with the cursor on the first, it is 3 after a line feed.
+        // The first of four rows is 2. Of the three that are left, with the cursor on the first, it is 3 after a line
+        // feed.
         let text = "1\nX\nY\n6\n7";
         assert_eq!(read_all(&journal, Form::Settled).0, text);
         let all = Span::new(Offset::ZERO, journal.end());

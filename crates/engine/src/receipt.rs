@@ -1,4 +1,4 @@
-//! What is known about a session once its root process has ended: the whole truth, in one value.
+//! The account of a session once its root process has ended, complete and in one value.
 
 use crate::{Crossed, Degraded, Enforced, Peaks};
 use std::fmt;
@@ -27,7 +27,7 @@ impl Exit {
         }
     }
 
-    /// Whether the command itself said that all is well.
+    /// Whether the command itself reported success.
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }
@@ -36,11 +36,11 @@ impl Exit {
 /// Why the session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Nobody asked: it returned, or something outside the runtime signalled it.
+    /// By itself: it returned, or a process outside the runtime signalled it.
     Itself,
-    /// Its time was up.
+    /// Its timeout.
     Timeout(Duration),
-    /// Somebody asked for it to be stopped.
+    /// A stop request.
     Stopped,
     /// It crossed this limit.
     Limit(Crossed),
@@ -99,12 +99,12 @@ impl StreamBytes {
 pub struct ProcessLine {
     /// Its process id.
     pub pid: u32,
-    /// Its command line, or its kernel name in brackets where there is none.
+    /// Its command line, or its kernel name in brackets if it has none.
     pub command: String,
 }
 
 impl ProcessLine {
-    /// The number that the process has inside of its sandbox, while it is there: the one that it, and commands around it, know.
+    /// The number of the process inside of its sandbox, while it is there: the one that it and commands around it know.
     pub fn pid_in_sandbox(&self) -> Option<u32> {
         process::number_inside(Pid::new(self.pid)).map(Pid::get)
     }
@@ -131,24 +131,24 @@ pub struct Receipt {
     pub cpu_system: Duration,
     /// Peak resident memory of the largest of them.
     pub peak_memory: PeakMemory,
-    /// What it had printed when this was written.
+    /// The bytes printed until the receipt was written.
     pub bytes: StreamBytes,
-    /// Whether something still held its output when that was no longer waited for: it may have printed more since.
+    /// Whether a process still held its output when the runtime stopped waiting: more may have been printed since.
     pub cut_off: bool,
-    /// Whether, where and why its output is not on the disk: later readers find only what is before.
+    /// Whether, where and why its output is not on the disk: later readers find only the bytes before.
     pub degraded: Option<Degraded>,
-    /// What its sandbox refused it.
+    /// The denials of its sandbox.
     pub denials: Vec<Denial>,
     /// Input that was accepted and never reached the process.
     pub undelivered_input: u64,
-    /// Processes it started that were still alive when it ended, and were left so.
+    /// Processes it started that were still alive when it ended, and were left running.
     pub left_running: Vec<ProcessLine>,
     /// Processes other than the root that the runtime ended.
     pub ended: Vec<ProcessLine>,
     /// Processes that could not be ended.
     pub remaining: Vec<ProcessLine>,
-    /// The most that everything it started used together, as far as that was measured: what is limited is.
+    /// The peak use of all its processes together, as far as it was measured: limited resources are.
     pub peaks: Peaks,
-    /// The limits it was under, and by what each was kept.
+    /// The limits that were in force, and the mechanism of each.
     pub enforced: Vec<Enforced>,
 }

@@ -1,18 +1,20 @@
-//! Who is here: sessions by number and by name, how many there may be, and who has to go when there are too many.
+//! The registry: sessions by number and by name, how many there may be, and which one has to end when there are too
+//! many.
 
 use crate::session::{Session, WeakSession};
 use crate::start::StartError;
 use crate::{Lifetime, SessionId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How many sessions an engine keeps.
+/// The size of an engine's registry.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryLimits {
-    /// Sessions whose root runs.
+    /// The most sessions whose root runs.
     pub running: usize,
-    /// What happens to one more.
+    /// The treatment of one more.
     pub full: WhenFull,
-    /// Sessions that are over and can still be looked up. One more, and the oldest is forgotten; its journal stays.
+    /// The most finished sessions that can still be looked up. One more, and the oldest is forgotten; its journal
+    /// stays.
     pub finished: usize,
 }
 
@@ -22,11 +24,11 @@ impl Default for RegistryLimits {
     }
 }
 
-/// What becomes of one session too many.
+/// The treatment of one session too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The running one that was not used for the longest time is ended for it, its owner finding `evicted` in the receipt;
-    /// detached ones are never chosen.
+    /// The least recently used running session is ended for it, and its receipt says `evicted`; detached ones are never
+    /// chosen.
     Evict,
     /// It is not started.
     Refuse,
@@ -36,14 +38,14 @@ pub enum WhenFull {
 pub(crate) struct Registry {
     sessions: BTreeMap<SessionId, RegistryEntry>,
     names: HashMap<String, SessionId>,
-    /// Names of sessions that are being started: nobody else may have them meanwhile.
+    /// Names of sessions that are being started: no other session may have them meanwhile.
     promised: HashSet<String>,
     /// How many sessions are being started.
     starting: usize,
-    /// Sessions that are being ended to make room: they count no more, and are not chosen again.
+    /// Sessions that are being ended to make room: they do not count any more, and are not chosen again.
     leaving: HashSet<SessionId>,
     limits: RegistryLimits,
-    /// How many sessions there must be before finished ones are looked for again.
+    /// The number of sessions at which finished ones are looked for again.
     look_at: usize,
     closed: bool,
 }
@@ -81,7 +83,7 @@ impl Registry {
         }
     }
 
-    /// Whether one more may start, and whom to end for it. Its name is promised until it is added or abandoned.
+    /// Whether one more may start, and the session to end for it. Its name is reserved until it is added or abandoned.
     pub(crate) fn admit(&mut self, name: Option<&str>) -> Result<Option<Session>, StartError> {
         if self.closed {
             return Err(StartError::ShuttingDown);
@@ -94,7 +96,7 @@ impl Registry {
         Ok(evicted)
     }
 
-    /// The session that was admitted did not start, and nobody has to leave for it.
+    /// The admitted session did not start, so none has to end for it.
     pub(crate) fn abandon(&mut self, name: Option<&str>, evicted: Option<&Session>) {
         self.starting -= 1;
         name.map(|name| self.promised.remove(name));
@@ -184,14 +186,14 @@ impl Registry {
         self.closed = true;
     }
 
-    /// Lets go of every handle.
+    /// Drops every handle.
     pub(crate) fn clear(&mut self) {
         self.sessions.clear();
         self.names.clear();
     }
 }
 
-/// Whether nothing of a session is left to look after: letting go of one that left something running would end that.
+/// Whether a session needs no further care: dropping one that left processes running would end them.
 fn is_over(entry: &RegistryEntry) -> bool {
     entry.session().is_none_or(|session| {
         let progress = session.progress();

@@ -1,4 +1,4 @@
-//! A session as everyone but its task sees it: a handle that asks, watches and reads.
+//! The handle on a session, for everyone but its task: it sends requests, watches and reads.
 
 mod attention;
 mod coalesce;
@@ -54,17 +54,17 @@ pub struct Session {
     requests: mpsc::Sender<Request>,
 }
 
-/// What the task and the handles have in common.
+/// State that the task and the handles share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) facts: SessionFacts,
     pub(crate) journal: Journal,
     pub(crate) progress: watch::Sender<Progress>,
-    /// Told after every change of progress but those of output and input: whoever waits for an end need not be woken for
-    /// every line of a flood.
+    /// Notified after every change of progress but those of output and input: a caller that waits for an end need not
+    /// be woken for every line of a flood.
     pub(crate) life: watch::Sender<()>,
-    /// Told after every change of progress but those of input: whoever passes output on need not be woken for every line
-    /// that is typed.
+    /// Notified after every change of progress but those of input: a caller that passes output on need not be woken for
+    /// every line that is typed.
     pub(crate) story: watch::Sender<()>,
     pub(crate) started: Instant,
     pub(crate) timeout: Option<Duration>,
@@ -74,15 +74,16 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) runtime_tag: RuntimeTag,
     pub(crate) mark: Mark,
-    /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
+    /// Owned by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
     pub(crate) spare: Arc<SpareDescriptors>,
-    /// How many more sources may be given room and time to gather.
+    /// Permits for output sources that may use a large buffer and a pause to coalesce reads.
     pub(crate) roomy: Arc<Semaphore>,
     pub(crate) orphans: Arc<Orphans>,
     pub(crate) store: Option<Arc<Store>>,
     pub(crate) screen: Mutex<LiveScreen>,
-    /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
+    /// Milliseconds from the start to the last request of a handle: the registry finds the least recently used session
+    /// by it.
     pub(crate) touched: AtomicU64,
     pub(crate) trouble: Mutex<Option<String>>,
     /// The name on disk, as long as the root runs.
@@ -93,7 +94,7 @@ pub(crate) struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Without a receipt the root may live on, and keeps its name.
+        // Without a receipt the root may be alive, and keeps its name.
         if let Some(claim) = self.take_name_claim() {
             claim.leave();
         }
@@ -104,7 +105,7 @@ impl Drop for Shared {
     }
 }
 
-/// What was decided when the session started and never changes.
+/// Facts that were decided when the session started and never change.
 #[derive(Clone, Debug)]
 pub struct SessionFacts {
     /// Its number.
@@ -113,36 +114,36 @@ pub struct SessionFacts {
     pub name: Option<String>,
     /// The command.
     pub argv: Vec<OsString>,
-    /// What was asked for, where the command does not show it.
+    /// The script that was asked for, where the command does not show it.
     pub script: Option<String>,
-    /// Names of variables that were kept from it.
+    /// Names of variables that were withheld from it.
     pub withheld: Vec<String>,
-    /// The client that it belongs to, if that was said.
+    /// The client that it belongs to, if one was named.
     pub owner: Option<String>,
-    /// Where it was started.
+    /// Its working directory.
     pub directory: PathBuf,
     /// The terminal's first size, if it runs on one.
     pub terminal: Option<Size>,
-    /// What its life is tied to.
+    /// The rule for when it ends.
     pub lifetime: Lifetime,
     /// The root process.
     pub root: Pid,
     /// When it started, by the wall clock.
     pub started: SystemTime,
-    /// What keeps it from things, if anything does.
+    /// The plan that confines it, if any.
     pub sandbox: Option<Arc<Plan>>,
-    /// What it may use.
+    /// The resources that it may use.
     pub limits: crate::Limits,
 }
 
-/// The times a session's end is governed by.
+/// The times that govern a session's end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
     pub(crate) patience: KillDelays,
     pub(crate) drain: Drain,
 }
 
-/// Requests that may wait for the task; further ones wait in their callers.
+/// Requests that may be queued for the task; further ones wait in their callers.
 const REQUEST_QUEUE: usize = 16;
 
 impl Session {
@@ -151,7 +152,7 @@ impl Session {
         (Self { shared: Arc::new(shared), requests }, receiver)
     }
 
-    /// What never changes about it.
+    /// The facts about it that never change.
     pub fn facts(&self) -> &SessionFacts {
         &self.shared.facts
     }
@@ -161,7 +162,7 @@ impl Session {
         self.shared.facts.id
     }
 
-    /// When it started, by the clock that durations come from.
+    /// When it started, by the monotonic clock.
     pub fn started(&self) -> Instant {
         self.shared.started
     }
@@ -171,18 +172,18 @@ impl Session {
         &self.shared.journal
     }
 
-    /// How far it got, now.
+    /// Its present progress.
     pub fn progress(&self) -> Progress {
         self.shared.progress.borrow().clone()
     }
 
-    /// How far it gets: a level to wait on.
+    /// Its progress as a level to wait on.
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.shared.touch();
         self.shared.progress.subscribe()
     }
 
-    /// A sign of every change of its output and its life, and of none of its input. Look at the progress after it.
+    /// A notification of every change of its output and its life, and of none of its input. Read the progress after it.
     pub fn watch_output(&self) -> watch::Receiver<()> {
         self.shared.touch();
         self.shared.story.subscribe()
@@ -193,12 +194,12 @@ impl Session {
         self.shared.progress.borrow().receipt.clone()
     }
 
-    /// What the session could not do as it should: its record could not be written, say.
+    /// A degradation of the session: its record could not be written, say.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// What its sandbox refused it so far, each thing once.
+    /// The denials of its sandbox so far, each once.
     pub fn denials(&self) -> Vec<Denial> {
         self.shared.confined.denials()
     }
@@ -228,20 +229,19 @@ impl Session {
         receipt.ok_or(Abandoned { session: self.id() })
     }
 
-    /// Tells a command that keeps its reader's pace that everything before this offset has been taken.
+    /// Confirms, for a command with the pace of its reader, that everything before this offset was read.
     pub async fn confirm(&self, taken: Offset) {
-        // A session whose task has ended needs no confirmation.
+        // A session whose task has ended needs no confirmation: the error of a closed channel is expected.
         let _ = self.requests.send(Request::Confirm { taken }).await;
     }
 
-    /// Offers bytes to the session's input and says how many were taken into its queue. What was not taken is the
-    /// caller's to keep.
+    /// Offers bytes to the session's input and returns how many were taken into its queue. The caller keeps the rest.
     pub async fn write(&self, bytes: impl Into<Vec<u8>>) -> Result<usize, InputError> {
         let bytes = bytes.into();
         self.ask(|reply| Request::Write { bytes, reply }).await.unwrap_or(Err(InputError::Gone))
     }
 
-    /// Writes, then waits until all that was taken has gone into the process, or until the deadline.
+    /// Writes, then waits until all accepted bytes were delivered to the process, or until the deadline.
     pub async fn write_until(
         &self,
         bytes: impl Into<Vec<u8>>,
@@ -253,7 +253,7 @@ impl Session {
         let accepted = self.write(bytes).await?;
         let target = progress.borrow_and_update().input.accepted;
         let settled = progress.wait_for(|p| p.input.delivered + p.input.undelivered >= target);
-        // Whether it was delivered or the time is over, the level says how far it got.
+        // The timeout is no error: the level shows how far delivery got.
         let _ = tokio::time::timeout_at(deadline.into(), settled).await;
         let input = self.shared.progress.borrow().input;
         Ok(Written { refused: offered - accepted, queued: input.queued(), input })
@@ -264,13 +264,13 @@ impl Session {
         self.end_input_with(LastLine::AsTyped).await
     }
 
-    /// The same, saying what becomes of a line that was begun.
+    /// The same, with a choice for the last line, which may be unfinished.
     pub async fn end_input_with(&self, last_line: LastLine) -> Result<(), InputError> {
         self.ask(|reply| Request::End { last_line, reply }).await.unwrap_or(Err(InputError::Gone))
     }
 
-    /// Whether it waits for input right now. Where one look cannot tell, it is looked at again, for a fraction of a second
-    /// at most; a job that is in doubt for longer is busy.
+    /// Whether it waits for input right now. If one look cannot decide, it looks again, for a fraction of a second at
+    /// most; a job that is in doubt for longer is busy.
     pub async fn attention(&self) -> Attention {
         const LONGEST: Duration = Duration::from_millis(500);
         let deadline = Instant::now() + LONGEST;
@@ -292,7 +292,7 @@ impl Session {
         self.ask(|reply| Request::Look { reply }).await.unwrap_or(Attention::Busy)
     }
 
-    /// What its processes listen on right now.
+    /// The addresses on which its processes listen right now.
     pub fn listening(&self) -> Vec<Endpoint> {
         let mark = self.shared.mark;
         let members = tree::members(&*self.shared.orphans, |found| found == mark);
@@ -310,17 +310,19 @@ impl Session {
         self.ask(|reply| Request::Signal { signal, reply }).await.unwrap_or(Err(Errno::SRCH))
     }
 
-    /// Ends everything the session started: TERM, grace, KILL, sweep. Also ends what an exited one left running.
+    /// Ends everything the session started: TERM, grace, KILL, sweep. Also ends processes that an exited root left
+    /// running.
     pub async fn stop(&self) -> TreeEnd {
         self.stop_because(Cause::Stopped).await
     }
 
-    /// Ends what a session that is over left running in its root's process group. What has moved to another group lives on.
+    /// Ends processes that a finished session left running in its root's process group. Processes that moved to another
+    /// group live on.
     pub async fn end_group(&self) -> TreeEnd {
         end_tree(self.shared.group_prey(), self.shared.limits.patience).await
     }
 
-    /// Ends a session whose life was the call that started it.
+    /// Ends a session whose lifetime is the call that started it.
     pub async fn end_call(&self) -> TreeEnd {
         self.stop_because(Cause::Dropped).await
     }
@@ -328,7 +330,7 @@ impl Session {
     pub(crate) async fn stop_because(&self, cause: Cause) -> TreeEnd {
         match self.ask(|reply| Request::Stop { cause, reply }).await {
             Some(end) => end,
-            // The task is gone because its session is over: only the tree is left to look after.
+            // The task is gone because its session is over: only its tree may remain.
             None => end_tree(self.shared.kill_target(), self.shared.limits.patience).await,
         }
     }
@@ -349,7 +351,7 @@ impl Session {
         WeakSession { shared: Arc::downgrade(&self.shared), requests: self.requests.downgrade() }
     }
 
-    /// `None` when the task has ended.
+    /// Sends a request and returns its answer; `None` if the task has ended.
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
         self.shared.touch();
         let (reply, answer) = oneshot::channel();
@@ -358,20 +360,21 @@ impl Session {
     }
 }
 
-/// The answer to a request, or nothing when nobody will give one any more.
+/// Waits for the answer to a request; `None` if it will never come.
 ///
-/// Who sends while the task ends may have been let in before the door was shut and put its request down after the room was
-/// cleared: it then lies there for as long as there is a handle, and its answer would be waited for as long.
+/// A request may be enqueued while the task ends: it passed the check for a closed channel, but came after the final
+/// drain. It then stays in the queue for as long as there is a handle, and without the second branch its sender would
+/// wait as long.
 async fn answered<T>(requests: &mpsc::Sender<Request>, mut answer: oneshot::Receiver<T>) -> Option<T> {
     tokio::select! {
         biased;
         given = &mut answer => given.ok(),
-        // Every answer is given before the door is shut.
+        // Every answer is given before the channel closes.
         () = requests.closed() => answer.try_recv().ok(),
     }
 }
 
-/// Nobody watches the session any more, so its end will not be known: the runtime it lived in was ended around it.
+/// No task watches the session any more, so its end will not be known: its runtime was ended around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("session {session} is no longer watched, and how it ends will not be known")]
 pub struct Abandoned {
@@ -379,7 +382,7 @@ pub struct Abandoned {
     pub session: SessionId,
 }
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Not taken: the queue was full.
@@ -390,7 +393,7 @@ pub struct Written {
     pub input: InputProgress,
 }
 
-/// A handle that does not keep a `call` session alive.
+/// A weak handle, which does not keep a `call` session alive.
 #[derive(Clone, Debug)]
 pub(crate) struct WeakSession {
     shared: Weak<Shared>,
@@ -404,7 +407,7 @@ impl WeakSession {
 }
 
 impl Shared {
-    /// Changes what is known of the session's life, and wakes everybody.
+    /// Changes the progress of the session's life, and wakes all waiters.
     pub(crate) fn send_life(&self, change: impl FnOnce(&mut Progress)) {
         self.progress.send_modify(change);
         self.life.send_replace(());
@@ -437,8 +440,8 @@ impl Shared {
         if let Err(error) = store.finish(self.facts.id, receipt) {
             self.note_trouble(crate::with_causes(&error));
         }
-        // Behind the receipt, so that no reader of records sees two sessions of one name run; and before the receipt is
-        // published, so that a caller that waited for the receipt finds the name free.
+        // After the receipt is recorded, so that no reader of records sees two sessions of one name run; and before the
+        // receipt is published, so that a caller that waited for it finds the name free.
         drop(self.take_name_claim());
     }
 
@@ -448,8 +451,8 @@ impl Shared {
         }
     }
 
-    /// Whether another process is ending this session. One system call for each exit: a root that handles TERM may exit with
-    /// any code, so its exit does not tell.
+    /// Whether another process is ending this session. One system call for each exit: a root that handles TERM may exit
+    /// with any code, so its exit does not show it.
     pub(crate) fn is_stop_requested(&self) -> bool {
         self.store.as_ref().is_some_and(|store| store.is_stop_requested(self.facts.id))
     }
@@ -473,7 +476,7 @@ mod tests {
         (Request::Look { reply }, answer)
     }
 
-    /// A call hung for ever, once in thousands of ends.
+    /// A regression test: a call hung for ever, once in thousands of ends.
     #[tokio::test]
     async fn a_request_that_comes_in_while_the_task_ends_is_not_waited_for() {
         let (requests, mut task) = mpsc::channel(4);

@@ -22,21 +22,21 @@ use windlass_sys::{descriptor, pipes, pty};
 /// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is no program in the command.
+    /// The command names no program.
     #[error("the command is empty")]
     Empty,
-    /// A string holds a NUL byte, which no process can be given.
+    /// A string contains a NUL byte, which no argument or variable may.
     #[error("the {what} contains a NUL byte")]
     Nul {
-        /// Which string.
+        /// The kind of string.
         what: &'static str,
     },
     /// No such program.
     #[error("program not found: {} (searched in {searched})", .program.display())]
     ProgramNotFound {
-        /// As it was asked for.
+        /// The name in the command.
         program: PathBuf,
-        /// Where it was looked for.
+        /// The directories that were searched.
         searched: String,
     },
     /// The file is there but did not run.
@@ -44,9 +44,9 @@ pub enum StartError {
     CannotExecute {
         /// The file.
         program: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         #[source]
         source: Errno,
     },
@@ -55,15 +55,15 @@ pub enum StartError {
     DeniedProgram {
         /// The file.
         program: PathBuf,
-        /// The rule that says so.
+        /// The rule that denies it.
         rule: String,
     },
-    /// The working directory is missing, or is no directory, or is closed to us.
+    /// The working directory is missing, is no directory, or cannot be entered.
     #[error("working directory {}: {source}", .directory.display())]
     Directory {
         /// The directory.
         directory: PathBuf,
-        /// What the kernel said.
+        /// The error of the kernel.
         #[source]
         source: Errno,
     },
@@ -81,7 +81,7 @@ pub enum StartError {
     NameTaken {
         /// The name.
         name: String,
-        /// Who has it.
+        /// The session that has it.
         holder: SessionId,
     },
     /// Another session of that name is being started at this very moment.
@@ -99,25 +99,25 @@ pub enum StartError {
     /// The engine is ending.
     #[error("the runtime is shutting down")]
     ShuttingDown,
-    /// The sandbox could not be put around it, so it was not started.
+    /// The sandbox could not be set up, so the command was not started.
     #[error("the sandbox could not be set up, so nothing was started: {reason}")]
     Sandbox {
-        /// What failed.
+        /// The step that failed.
         reason: String,
     },
-    /// The control group that was to limit it is of no use.
+    /// The control group that was to limit it cannot be used.
     #[error("cannot enter the control group of the session: {source}")]
     Group {
-        /// What the kernel said.
+        /// The error of the kernel.
         #[source]
         source: Errno,
     },
-    /// Anything else the kernel refused.
+    /// Any other refusal of the kernel.
     #[error("cannot {doing}: {source}")]
     System {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the kernel said.
+        /// The error of the kernel.
         #[source]
         source: Errno,
     },
@@ -132,25 +132,25 @@ impl StartError {
     }
 }
 
-/// Our ends of what a command reads and writes.
+/// The runtime's ends of a command's standard streams.
 #[derive(Debug)]
 pub(crate) enum Ends {
     Pipes {
         stdin: Option<OwnedFd>,
         stdout: OwnedFd,
-        /// None where errors are written to the pipe of the output.
+        /// `None` if errors are written to the pipe of the output.
         stderr: Option<OwnedFd>,
     },
-    /// The slave is kept until the root exits: programs that close the terminal and open it again do not end it.
+    /// The slave is held until the root exits: programs that close the terminal and open it again do not end it.
     Terminal { master: OwnedFd, slave: OwnedFd },
 }
 
-/// Where and as what the command is launched.
+/// The surroundings in which the command is launched.
 #[derive(Debug)]
 pub(crate) struct Placement<'a> {
     pub(crate) mark: (RuntimeTag, Mark),
     pub(crate) open_files: OpenFiles,
-    /// What a confined command needs.
+    /// The namespaces for a confined command.
     pub(crate) grounds: Option<&'a NamespacePool>,
     pub(crate) held: KernelLimits<'a>,
 }
@@ -209,7 +209,7 @@ fn launch_on_terminal(
     placement: &Placement<'_>,
 ) -> Result<Launched, StartError> {
     let pty = pty::open(terminal.size).map_err(|errno| match errno {
-        // The machine's limit answers one way, that of a private mount of terminals another.
+        // The machine's limit gives one error, that of a private mount of terminals another.
         Errno::NOSPC | Errno::AGAIN => StartError::OutOfTerminals,
         errno => StartError::system("open a pseudo-terminal", errno),
     })?;
@@ -218,7 +218,7 @@ fn launch_on_terminal(
     Ok(Launched { process, ends: Ends::Terminal { master: pty.master, slave: pty.slave }, confined, door })
 }
 
-/// A process, and what it has of its sandbox.
+/// A process, and its sandbox if it has one.
 struct Begun {
     process: Process,
     confined: Confined,
@@ -230,7 +230,7 @@ fn door_of(plan: &Plan, watcher: &Option<Process>, listener: Option<OwnedFd>) ->
     Some(EgressListener { listener: listener?, hosts, watcher: watcher.as_ref()?.try_clone().ok()? })
 }
 
-/// The command as the kernel takes it.
+/// The command in the form that the kernel takes.
 struct Call {
     program: CString,
     arguments: Vec<CString>,
@@ -244,7 +244,7 @@ impl Call {
         let name = spec.argv.first().filter(|name| !name.is_empty()).ok_or(StartError::Empty)?;
         let shown = spec.argv0.as_ref().unwrap_or(name);
         let arguments = std::iter::once(shown).chain(&spec.argv[1..]);
-        // First of all: to look for a program whose name cannot be one would hide what is wrong.
+        // First of all: a search for a program whose name is invalid would hide the problem.
         let arguments = arguments.map(|argument| c_string(argument, "command")).collect::<Result<_, _>>()?;
         c_string(name, "program")?;
         let program = find_program(spec, name)?;
@@ -308,7 +308,7 @@ impl Call {
         })
     }
 
-    /// What goes wrong with the command itself is said as it would be without a sandbox.
+    /// A problem with the command itself gets the same error as without a sandbox.
     fn explain_confined(&self, spec: &CommandSpec, failure: StartFailure) -> StartError {
         let step = |stage| match stage {
             ConfineStep::Directory => Some(SpawnStep::Directory),
@@ -381,13 +381,14 @@ impl Call {
     }
 }
 
-/// Where programs are looked for when the environment has no `PATH`.
+/// The search path when the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The file to execute, by the rules of `execvp`, but in the child's `PATH` and from the child's directory.
 fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
-        // Relative to the child's directory, which it enters before it executes. Whether it is there shows when it is run.
+        // Relative to the child's directory, which it enters before it executes. Whether it is there shows when it is
+        // run.
         return Ok(PathBuf::from(name));
     }
     let default = OsString::from(DEFAULT_PATH);
@@ -401,7 +402,7 @@ fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError>
     if let Some(found) = candidates().find(|candidate| is_program(&spec.directory.join(candidate))) {
         return Ok(found);
     }
-    // One that is there and cannot be run says more than that there is none.
+    // A program that is there and cannot be run explains more than a missing one.
     Err(match candidates().find(|candidate| spec.directory.join(candidate).exists()) {
         Some(program) => {
             let reason = why_not_executable(&program, Errno::ACCESS);

@@ -1,12 +1,12 @@
-//! The state directory: what sessions there were, how they ended, and the journals of what they printed.
+//! The state directory: the records of sessions, with their receipts, and the journals of their output.
 //!
 //! Any number of processes share one directory without a server between them. All its files lie flat, belong to their
 //! owner alone, and are written so that a process killed at any point leaves something that still reads:
 //!
 //! ```text
-//! next                        the first id nobody has claimed, under a lock
+//! next/1003                   the first unclaimed id, as the name of this directory's one entry
 //! 1001.rec                    how session 1001, and those claimed with it, started and ended, as text
-//! 1001-0000000000000000.out   what it printed (see the journal's format)
+//! 1001-0000000000000000.out   its output (see the journal's format)
 //! 1001-0000000000000000.idx
 //! 1001.stop                   another process is ending session 1001
 //! names/web=/…               the name `web`, held by a running session
@@ -53,14 +53,14 @@ pub use self::stops::StopRequest;
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// How much a state directory keeps of the past.
+/// The limits of the history in a state directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreLimits {
     /// The most sessions that stay listed.
     pub keep_sessions: usize,
     /// The most bytes their files may take together.
     pub keep_bytes: u64,
-    /// How long a file that belongs to no session is left alone: its session may be starting right now.
+    /// The least age at which a file without a session is removed: its session may be starting right now.
     pub stray_age: std::time::Duration,
 }
 
@@ -78,7 +78,7 @@ pub enum OpenStore {
     Create {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// It exists, but nothing can be written there.
@@ -86,7 +86,7 @@ pub enum OpenStore {
     Write {
         /// The file that was tried.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -95,9 +95,9 @@ pub enum OpenStore {
 #[derive(Debug, thiserror::Error)]
 #[error("claiming a session id in {}", path.display())]
 pub struct ClaimId {
-    /// The file that counts.
+    /// The counter.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -107,20 +107,20 @@ pub struct ClaimId {
 pub struct WriteRecord {
     /// The record.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 
 /// Why a session could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadRecord {
-    /// There is none of that number.
+    /// No session has that number.
     #[error("session {id} is not known")]
     NotFound {
         /// The number asked for.
         id: SessionId,
     },
-    /// Its record was torn before it was whole, or is not a record.
+    /// Its record is torn, or is not a record.
     #[error("the record {} was cut short; its session may be running, and its output is in the files `.out` beside it", path.display())]
     Damaged {
         /// The record.
@@ -136,7 +136,7 @@ pub enum LoadRecord {
         /// The newest version understood.
         known: u32,
     },
-    /// There is output of a session of which there is no record.
+    /// A session has output and no record.
     #[error(
         "session {id} has output and no record: {} was removed or emptied, or could not be written",
         path.display()
@@ -144,7 +144,7 @@ pub enum LoadRecord {
     NotRecorded {
         /// The session.
         id: SessionId,
-        /// The file that would have the record, or that of the numbers before.
+        /// The file that should contain the record, or the file with the numbers before.
         path: PathBuf,
     },
     /// It is there, but cannot be read.
@@ -152,7 +152,7 @@ pub enum LoadRecord {
     Read {
         /// The record.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -163,7 +163,7 @@ pub enum LoadRecord {
 pub struct ListSessions {
     /// The state directory.
     pub path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -186,14 +186,14 @@ pub struct Store {
     late: LateBlocks,
 }
 
-/// What this process writes.
+/// The mutable state of this process's writing.
 #[derive(Debug, Default)]
 struct Writing {
-    /// The directory in which ids were claimed, whatever its name leads to by now. `None` before the first claim.
+    /// The directory in which ids were claimed, identified independently of its name. `None` before the first claim.
     home: Option<DirectoryId>,
     /// Ids claimed and not yet used.
     block: Block,
-    /// The newest ledger, last, and before it those whose sessions have not all ended.
+    /// The newest ledger, last, and before it those with sessions that have not ended.
     ledgers: Vec<Ledger>,
 }
 
@@ -208,7 +208,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Uses a state directory only to look things up: nothing is made, not even the directory.
+    /// Uses a state directory only to look things up: nothing is created, not even the directory.
     pub fn reading(root: &Path, limits: StoreLimits) -> Self {
         Self {
             root: root.into(),
@@ -224,7 +224,7 @@ impl Store {
         &self.root
     }
 
-    /// Whether the directory belongs to the user of this process: the sessions of another user are not ours to end.
+    /// Whether the directory belongs to the user of this process: sessions of another user must not be ended.
     pub fn is_own(&self) -> bool {
         let owner = std::fs::metadata(&self.root).map(|metadata| metadata.uid());
         owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
@@ -243,8 +243,8 @@ impl Store {
         Journal::on_disk_shared((Arc::clone(&self.root), self.writing().home), id, retention)
     }
 
-    /// The journal of a session of any process, to read. Bytes that its receipt counts and no file has are missing from it; its
-    /// text is that of a terminal of the recorded sizes, if it had one.
+    /// The journal of a session of any process, to read. Bytes that its receipt counts and no file has are missing from
+    /// it; its text is that of a terminal of the recorded sizes, if it had one.
     pub fn open_journal(&self, record: &SessionRecord) -> Result<Journal, OpenJournal> {
         let journal = Journal::open_from(&self.root, record.start.id, Some(record.start.runtime))?;
         if record.start.terminal {
@@ -259,17 +259,17 @@ impl Store {
         Ok(journal)
     }
 
-    /// How much a session has printed, as far as its files tell. Unlike [`Store::open_journal`], it does not look at the files that
+    /// How much a session has printed, by its files. Unlike [`Store::open_journal`], it does not look at the files that
     /// the runtime has open: for each of many sessions of one runtime that would be all of them.
     pub fn output_len(&self, record: &SessionRecord) -> Result<u64, OpenJournal> {
         Ok(Journal::open(&self.root, record.start.id)?.end().get())
     }
 
-    /// Records that a session started: one write, and now and then a new file. Records of running sessions that another process took
-    /// meanwhile are written anew.
+    /// Records that a session started: one write, and now and then a new file. Records of running sessions that another
+    /// process removed meanwhile are written anew.
     pub fn begin(&self, start: &StartRecord) -> Result<(), WriteRecord> {
         let mut writing = self.writing();
-        // What the disk refuses now is tried again with the next record.
+        // A write that the disk refuses now is tried again with the next record.
         writing.ledgers.iter_mut().for_each(|ledger| drop(ledger.restore()));
         let range = writing.block.range_of(start.id).unwrap_or_else(|| IdRange::of_one(start.id));
         let written = writing
@@ -279,8 +279,8 @@ impl Store {
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, range.first), source })
     }
 
-    /// Records how a session ended: one write, after which the session counts as finished. A receipt that cannot be written now is
-    /// written later.
+    /// Records how a session ended: one write, after which the session counts as finished. A receipt that cannot be
+    /// written now is written later.
     pub fn finish(&self, id: SessionId, receipt: &Receipt) -> Result<(), WriteRecord> {
         let block = text::receipt_block(id, receipt);
         let written = self.append(id, Ledger::finish, &block);
@@ -295,8 +295,8 @@ impl Store {
         self.append(id, Ledger::append, &text::size_block(id, at, size))
     }
 
-    /// Records that the disk refused output of a running session, so that readers in other processes do not take the files for all of
-    /// it. A disk that is full refuses this too: it is written later.
+    /// Records that the disk refused output of a running session, so that readers in other processes do not take the
+    /// files for all of it. A full disk refuses this too: it is written later.
     pub fn degraded(&self, id: SessionId, degraded: &Degraded) {
         let block = text::degraded_block(id, degraded);
         if self.append(id, Ledger::append, &block).is_err() {
@@ -316,7 +316,7 @@ impl Store {
         self.append_to(first, range, (add, block))
     }
 
-    /// The same where it is known in which ledger the session is, and whether it is one of this process.
+    /// The same for a known ledger of this process or of another one.
     fn append_to(
         &self,
         first: SessionId,
@@ -332,8 +332,8 @@ impl Store {
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, first), source })
     }
 
-    /// Every session with a readable record, oldest first, and the files of records that cannot be read, or only in part. Records that a
-    /// later Windlass wrote are left out; [`Store::load`] says which.
+    /// Every session with a readable record, oldest first, and the files of records that cannot be read, or only in
+    /// part. Records that a later Windlass wrote are left out; [`Store::load`] says which.
     pub fn list(&self) -> Result<Listing, ListSessions> {
         let files = files::own_files(&self.root)
             .map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
@@ -345,7 +345,7 @@ impl Store {
                 Ok(records) => {
                     listing.sessions.extend(records.sessions.into_values());
                     forgotten.extend(records.forgotten);
-                    // Its sessions are in there, and not to be read.
+                    // Its sessions are in it and cannot be read.
                     if records.is_torn || records.unknown.is_some() {
                         forgotten.insert(first);
                     }
@@ -385,7 +385,7 @@ impl Store {
         };
         let printed = files.iter().filter(|file| matches!(file, OwnFile::Segment(_))).map(|file| file.id());
         let unknown: BTreeSet<_> = printed.filter(|id| !is_known(id)).collect();
-        // Those of a session that has just been forgotten or begun are not looked at twice: its record says which.
+        // Sessions that were forgotten or begun a moment ago are skipped: their records show it.
         let still = unknown.into_iter().filter(|id| {
             let has_output = Journal::open(&self.root, *id).is_ok_and(|journal| journal.end() > Offset::ZERO);
             has_output
@@ -397,14 +397,14 @@ impl Store {
         still.map(|id| LoadRecord::NotRecorded { id, path: ledger::path(&self.root, id) }).collect()
     }
 
-    /// One session. If its record was removed or cut while it runs, what its processes tell of it.
+    /// One session. If its record was removed or cut while it runs, the facts that its processes show.
     pub fn load(&self, id: SessionId) -> Result<SessionRecord, LoadRecord> {
         match self.load_record(id) {
             Err(failure @ (LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. })) => {
                 if self.living_runtimes().iter().all(|runtime| runtime.key.is_this_process()) {
                     return Err(failure);
                 }
-                // All that is known tells the other sessions of its runtime from this one.
+                // The list shows which processes of its runtime belong to other sessions.
                 let sessions = self.list().map(|listing| listing.sessions).unwrap_or_default();
                 let is_meant =
                     |session: &SessionRecord| session.start.id == id && session.unreadable.is_some();
@@ -447,8 +447,8 @@ impl Store {
 }
 
 impl Writing {
-    /// Looks whether the directory is still the one in which ids were claimed, which costs a `stat` for each session. If not,
-    /// nothing of what was claimed is used again: others claim the same numbers in the new one.
+    /// Checks that the directory is still the one in which ids were claimed, at the cost of a `stat` for each session.
+    /// If it is not, no claimed id is used any more: other processes claim the same numbers in the new one.
     fn settle_in(&mut self, root: &Path) -> io::Result<()> {
         let found = DirectoryId::of(root);
         if self.home.is_some() && found.as_ref().ok() != self.home.as_ref() {
@@ -483,7 +483,8 @@ impl Writing {
             Some(place) => place,
             None => {
                 let new = Ledger::create(root, range)?;
-                // An older one in which every session has ended is opened again should anything come after all.
+                // An older one in which every session has ended is closed, and opened again if a later block comes
+                // after all.
                 self.ledgers.retain(Ledger::is_awaited);
                 self.ledgers.push(new);
                 self.ledgers.len() - 1
@@ -493,12 +494,12 @@ impl Writing {
     }
 }
 
-/// Whether a record that was cut is that of a session which is known all the same.
+/// Whether a cut record is that of a session which was recovered.
 fn is_of_one_of(recovered: &[SessionRecord], failure: &LoadRecord) -> bool {
     let LoadRecord::Damaged { path } = failure else { return false };
     let root = path.parent().unwrap_or(path);
     recovered.iter().any(|session| ledger::path(root, session.start.id) == *path)
 }
 
-/// How a block goes into an open ledger.
+/// How a block is added to an open ledger.
 type Adding = fn(&mut Ledger, &[u8]) -> io::Result<()>;

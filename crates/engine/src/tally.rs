@@ -1,6 +1,6 @@
-//! A count of tokens that goes along with an output while it is printed, so that nobody waits for it in the end.
+//! A count of tokens that proceeds while the output is printed, so that no reply waits for it at the end.
 //!
-//! What has piled up is shared out among a few threads, which are gone when it is counted.
+//! A backlog is shared out among a few threads, which end when it is counted.
 
 use crate::journal::Journal;
 use crate::reading::{Form, OutputPart, Paused, Reader, ReaderDemand};
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use windlass_output::{Offset, Span, TokenCounter, Tokenizer, Tokens};
 
-/// Counts the text of an output from some place on, as far as it has got. Output that is gone has no tokens.
+/// Counts the text of an output from an offset on, as far as it has got. Missing output has no tokens.
 pub struct TokenTally {
     from: Offset,
     form: Form,
@@ -61,7 +61,7 @@ impl TokenTally {
         Self { reader: reader.pause(), ..self }
     }
 
-    /// Counts up to `end`, and what was held back because it could still have changed.
+    /// Counts up to `end`, and the text that was held back because it could still have changed.
     pub fn finish(self, journal: &Journal, end: Offset) -> Tokens {
         let Self { reader, mut counter, .. } = self.advanced(journal, end);
         let Ok(()) = reader.resume(journal).finish(|part| count(&mut counter, &part));
@@ -83,7 +83,7 @@ fn helpers() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MOST_COUNTERS) - 1
 }
 
-/// Counts on, up to `end`: the caller reads, hands on as much as the others can take, and counts the rest.
+/// Counts on, up to `end`: the caller reads, passes as much to the helpers as they can take, and counts the rest.
 fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpers: usize) {
     let (texts, waiting) = mpsc::channel();
     let (returned, spare) = mpsc::channel();
@@ -95,12 +95,13 @@ fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpe
             thread::Builder::new().name("count".into()).spawn_scoped(scope, work).ok()
         };
         let helping: Vec<_> = (0..helpers).map_while(|_| help()).collect();
-        // Without a thread to be had there is no text to be filled, and nobody waits for any.
+        // If no thread could be started, no empty text is needed for one.
         (0..helping.len() * AHEAD).for_each(|_| drop(returned.send(String::new())));
         let Ok(_) = reader.advance(end, |part| {
             hand_on(counter, &part, &texts, &spare);
             Ok::<_, Infallible>(ReaderDemand::More)
         });
+        // Closes the channel, which ends the helpers.
         drop(texts);
         for helper in helping {
             counter.add(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -108,7 +109,7 @@ fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpe
     });
 }
 
-/// Lets somebody else count what can be counted apart, if anybody has the time.
+/// Passes the part that can be counted separately to a helper thread, if one is free.
 fn hand_on(
     counter: &mut TokenCounter,
     part: &OutputPart<'_>,
@@ -130,13 +131,13 @@ fn hand_on(
     }
 }
 
-/// Counts texts as long as there are any.
+/// Counts texts until the channel closes.
 fn help(mut counter: TokenCounter, waiting: &Mutex<Receiver<String>>, returned: &Sender<String>) -> Tokens {
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(mut text) = next() {
         counter.feed_apart(&text);
         text.clear();
-        // Nobody needs it any more when everything has been read.
+        // The reader drops its end when everything has been read.
         let _ = returned.send(text);
     }
     counter.finish()

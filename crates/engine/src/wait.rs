@@ -1,5 +1,5 @@
-//! Waiting for a session: a future in whoever waits, woken by the level it watches. Nothing polls, and dropping the
-//! future cancels the wait and nothing else.
+//! Waiting for a session: a future in the caller's task, woken by the level that it watches. Nothing polls, and
+//! dropping the future cancels the wait and nothing else.
 
 use crate::deadline::after;
 use crate::journal::grid;
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use windlass_output::{Match, Offset, Pattern, RawMatcher, SettledMatcher, Settler, Span};
 use windlass_sys::evidence::{Doubt, Endpoint, InputKind};
 
-/// What is waited for: the first of these that holds.
+/// The conditions of a wait: the first that holds ends it.
 #[derive(Clone, Debug, Default)]
 pub struct Until {
     /// The root exits.
     pub exit: bool,
     /// One of these patterns appears in the output from `from` on.
     pub patterns: Vec<Pattern>,
-    /// What the patterns are looked for in.
+    /// The form of the output in which patterns are searched.
     pub text: PatternText,
     /// Nothing is printed for this long, counted from the later of the last output and `silent_from`.
     pub idle: Option<Duration>,
@@ -33,7 +33,7 @@ pub struct Until {
     pub input: bool,
     /// One of its processes listens on one of these ports.
     pub ports: Vec<u16>,
-    /// Where the patterns begin to look.
+    /// Where the search for the patterns begins.
     pub from: Offset,
     /// The wait is over at this moment in any case.
     pub deadline: Option<Instant>,
@@ -56,7 +56,7 @@ impl Until {
         !patterns.is_empty() || idle.is_some() || reached.is_some() || *input || !ports.is_empty()
     }
 
-    /// What is left to say where nothing more can come, after silence since this moment.
+    /// The outcome where no more output can come, after silence since this moment.
     fn over_since(&self, silent_from: Instant) -> Met {
         let is_silent = |idle: &Duration| after(silent_from, *idle) <= Instant::now();
         self.idle.filter(is_silent).map_or(Met::Closed, Met::Idle)
@@ -69,17 +69,17 @@ impl Until {
     }
 }
 
-/// What patterns are looked for in.
+/// The form of the output in which patterns are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PatternText {
-    /// What a terminal would show: escape codes removed, redraws applied.
+    /// The text of a terminal: escape codes removed, redraws applied.
     #[default]
     Settled,
     /// The bytes as they came.
     Raw,
 }
 
-/// Which condition ended a wait.
+/// The condition that ended a wait.
 #[derive(Clone, Debug)]
 pub enum Met {
     /// The root has exited.
@@ -94,18 +94,18 @@ pub enum Met {
     Input(InputWanted),
     /// It listens on this port.
     Port(u16),
-    /// Nothing of it, and nothing more can come: the output has ended, or nobody watches the session any more.
+    /// None of them, and nothing more can come: the output has ended, or no task watches the session any more.
     Closed,
-    /// Nothing of it, by the deadline.
+    /// None of them, by the deadline.
     Deadline,
 }
 
-/// What is known about a session that waits for input.
+/// A session that waits for input, with the evidence for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputWanted {
     /// How it reads.
     pub kind: InputKind,
-    /// Why the kernel cannot tell for sure. Its silence speaks for waiting then.
+    /// Why the kernel cannot decide. The session's silence is the evidence then.
     pub doubt: Option<Doubt>,
 }
 
@@ -115,7 +115,7 @@ impl InputWanted {
         self.doubt.is_some()
     }
 
-    /// Whether the program was seen reading, and not only that it is silent and cannot be inspected.
+    /// Whether the program was seen reading; otherwise it is only silent and cannot be inspected.
     pub fn is_seen(&self) -> bool {
         self.doubt != Some(Doubt::Hidden)
     }
@@ -125,7 +125,7 @@ impl InputWanted {
 const STEP: usize = 64 * 1024;
 
 impl Session {
-    /// Waits for the first of the conditions. One that already holds answers at once.
+    /// Waits for the first of the conditions. A condition that already holds ends the wait at once.
     pub async fn wait(&self, until: &Until) -> Met {
         let called = Instant::now();
         let mut progress = self.watch();
@@ -133,7 +133,7 @@ impl Session {
         let mut search = Search::new(until, self.journal());
         let mut looks = Looks::new(called);
         loop {
-            // Before the level is looked at: a change that it does not show yet must still wake us.
+            // Before the level is read: a change that it does not show yet must still wake this task.
             life.mark_unchanged();
             let level = progress.borrow_and_update().clone();
             // Patterns before the exit: output that matches was printed before it.
@@ -166,7 +166,7 @@ impl Session {
         }
     }
 
-    /// Whether something that the root left running listens where it is waited for, or may do so yet.
+    /// Whether a process that the root left running listens on the port, or may do so yet.
     fn may_still_listen(&self, until: &Until, level: &Progress) -> bool {
         let left = level.receipt.as_ref().is_some_and(|receipt| !receipt.left_running.is_empty());
         left && !until.ports.is_empty() && !self.processes().is_empty()
@@ -178,13 +178,14 @@ impl Session {
         let last_output = self.shared.progress.borrow().last_output;
         let is_silent =
             |idle: &Duration| idle_at.is_some_and(|at| now >= at && after(last_output, *idle) <= now);
-        // A condition that holds is worth more than the time being over.
+        // A condition that holds takes precedence over the deadline.
         let idle = until.idle.filter(is_silent).map(Met::Idle);
         idle.or_else(|| until.deadline.filter(|deadline| now >= *deadline).map(|_| Met::Deadline))
     }
 }
 
-/// What was printed was printed before the exit, so if both are true, that came first.
+/// All output was printed before the exit, so if a condition about output and the exit both hold, the output came
+/// first.
 fn holds(level: &Progress, until: &Until) -> Option<Met> {
     if until.reached.is_some_and(|target| level.end >= target) {
         return Some(Met::Reached(level.end));
@@ -192,22 +193,22 @@ fn holds(level: &Progress, until: &Until) -> Option<Met> {
     level.receipt.as_ref().filter(|_| until.exit).map(|receipt| Met::Exit(Arc::clone(receipt)))
 }
 
-/// Looks at what the kernel tells only those who ask: who waits for input, who listens. The longer nothing happens, the
-/// less often it is asked.
+/// Paces the looks at facts of which the kernel sends no event: input that is wanted, ports that are listened on. The
+/// longer nothing happens, the rarer they are.
 struct Looks {
     called: Instant,
-    /// The last sign of life, as far as looks are concerned.
+    /// The last event that makes looks frequent again.
     activity: Instant,
     input_at: Instant,
     ports_at: Instant,
 }
 
-/// Looks are at least this far apart, and at most that far.
+/// The least and the greatest time between two looks.
 const NEXT_LOOK: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(100);
-/// This much silence stands for waiting where a program reads and the kernel cannot tell more, or where it cannot be
-/// inspected and would not show what is typed.
+/// This much silence is evidence of waiting if a program reads and the kernel cannot show more, or if it cannot be
+/// inspected and would not echo input.
 const TELLING_SILENCE: Duration = Duration::from_millis(500);
-/// Otherwise it may as well be at work.
+/// The silence in all other cases, where the program could be at work.
 const LONGER_SILENCE: Duration = Duration::from_millis(2500);
 
 fn telling_silence(wanted: InputWanted) -> Duration {
@@ -278,7 +279,7 @@ fn port_of(session: &Session, ports: &[u16]) -> Option<u16> {
     listening.iter().filter_map(port).find(|port| ports.contains(port))
 }
 
-/// Waits for the first of several sessions to meet its conditions, and says which.
+/// Waits for the first of several sessions to meet its conditions, and returns its index.
 pub async fn wait_any(waits: &[(Session, Until)]) -> (usize, Met) {
     let mut waits: Vec<_> = waits.iter().map(|(session, until)| Box::pin(session.wait(until))).collect();
     std::future::poll_fn(|cx| {
@@ -309,7 +310,7 @@ pub async fn wait_unless<T>(
     .await
 }
 
-/// The patterns, and how far they have looked.
+/// The patterns, and how far the output was searched.
 struct Search<'a> {
     until: &'a Until,
     matchers: Vec<Matcher>,
@@ -342,7 +343,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Forgets what came before: output that retention dropped cannot be part of a match.
+    /// Forgets the text before this offset: output that retention dropped cannot be part of a match.
     fn begin_at(&mut self, from: Offset) {
         let matcher = |pattern: &Pattern| match self.until.text {
             PatternText::Settled => {
@@ -378,8 +379,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Settled text knows where its lines came from; where in a line that was coloured or redrawn, the bytes themselves tell.
-/// What is not among them as it is shown is somewhere in the line.
+/// Settled text knows where its lines came from; in a line that was coloured or redrawn, the bytes give the position. A
+/// match that is not among them literally is somewhere in the line.
 fn located(journal: &Journal, found: Match) -> Match {
     let mut bytes = Vec::new();
     let read = journal.read_into(found.lines, STEP, &mut bytes);
@@ -391,7 +392,7 @@ fn located(journal: &Journal, found: Match) -> Match {
     let stands_at = |at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(text));
     let raw = match usize::try_from(at).ok().filter(|at| stands_at(*at)) {
         Some(_) => found.raw,
-        // What is shown was drawn last.
+        // The text that a terminal shows was drawn last.
         None => (0..bytes.len())
             .rev()
             .find(|at| stands_at(*at))

@@ -1,5 +1,5 @@
-//! Announcements that replies carry beside their own content: sessions that ended, and remarks about the sandbox. Each is
-//! sent once.
+//! Announcements that replies carry beside their own content: sessions that ended, and remarks about the sandbox. Each
+//! is sent once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::live_session::{LiveSession, Number};
 use crate::report;
 use crate::toolbox::Toolbox;
 
-/// Remarks that are remembered as said; policies of calls may bring ever new ones.
+/// The most remarks that are stored as sent; policies of calls may bring ever new ones.
 const MOST_REMARKS: usize = 64;
 
-/// Sentences about the sandbox. Each is said once, with the next reply.
+/// Sentences about the sandbox. Each is sent once, with the next reply.
 #[derive(Default)]
 pub(crate) struct Remarks {
     said: HashSet<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Remarks {
 }
 
 impl Toolbox {
-    /// Ends that no reply has told yet. Each is told once, unless the reply is lost.
+    /// Ends of sessions that no reply has contained yet. Each is announced once, unless the reply is lost.
     pub(crate) fn announcements(&self, except: Option<Number>, delivery: &Delivery) -> Vec<String> {
         let due = |held: &&Arc<LiveSession>| Some(held.number) != except && held.announce();
         let announce = |held: &Arc<LiveSession>| {
@@ -39,7 +39,7 @@ impl Toolbox {
         announcements
     }
 
-    /// Says this with the next answer.
+    /// Sends this with the next reply.
     pub(crate) fn remark_now(&self, remark: String) {
         self.remarks().due.push(remark);
     }
@@ -53,7 +53,7 @@ impl Toolbox {
         due
     }
 
-    /// Has these said with the next reply, unless they were.
+    /// Sends these with the next reply, unless they were sent before.
     pub(crate) fn remark<'a>(&self, remarks: impl Iterator<Item = &'a String>) {
         let mut known = self.remarks();
         for remark in remarks {

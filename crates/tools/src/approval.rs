@@ -1,7 +1,8 @@
-//! Rules at the door: a command is judged before anything of it is started, and a person is asked where a rule says so.
+//! Approval of calls by rules: a command is judged before anything of it is started, and a person is asked where a rule
+//! says so.
 //!
-//! What is typed into a session later is not judged: a shell or an interpreter that would read commands from its input is
-//! itself a command that rules ask about.
+//! Text that is typed into a session later is not judged: a shell or an interpreter that would read commands from its
+//! input is itself a command that rules ask about.
 
 use std::time::Duration;
 
@@ -14,22 +15,23 @@ use crate::shims::{Pending, alive};
 use crate::tool::ToolError;
 use crate::toolbox::Toolbox;
 
-/// The longest a call waits for a person's word.
+/// The longest a call waits for a person's decision.
 const LONGEST_ASKING: Duration = Duration::from_secs(300);
 const UNPRINTABLE_DIRECTORY: &str = "the working directory is a link to a path that is not UTF-8; nothing was run: name a directory without links";
 
-/// What a call is about to start.
+/// The command that a call is about to start.
 struct Proposal {
     execution: Execution,
     judgement: Judgement,
 }
 
 impl Toolbox {
-    /// Refuses a call that would start what rules forbid, or what a person did not approve. A call that a person approved
-    /// runs in the directory that they saw, wherever its path leads by then.
+    /// Refuses a call that would start a command which rules forbid, or which a person did not approve. A call that a
+    /// person approved runs in the directory that they saw, wherever its path leads by then.
     pub(crate) async fn approve(&self, call: &mut Call) -> Result<(), ToolError> {
         let Some(rules) = self.options().rules.clone() else { return Ok(()) };
-        // Refused here as the tool would: a call whose circumstances cannot be read must not go on unjudged.
+        // Refused here as the tool would: a call whose circumstances cannot be read must not continue without a
+        // verdict.
         let Some(proposal) = self.proposal(&rules, call)? else { return Ok(()) };
         match proposal.judgement.verdict {
             Verdict::Allow => Ok(()),
@@ -64,7 +66,7 @@ impl Toolbox {
         Ok(Some(Proposal { execution, judgement }))
     }
 
-    /// A shell that is asked for by its path is a program like others.
+    /// A shell that is named by its path is judged like any other program.
     fn judge_script(&self, rules: &Rules, script: &str, asked: Option<&str>) -> Judgement {
         // A shell that is not allowed runs nothing: the call was refused when its circumstances were read.
         let (shell, _) = self.shell(asked).unwrap_or_else(|_| self.own_shell());
@@ -82,7 +84,7 @@ async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), Tool
         return Err(unapproved("nobody can be asked through this client", &reasons));
     };
     let approval = Approval { execution: proposal.execution.clone(), reasons: reasons.explanation.clone() };
-    // timer: nobody may be there.
+    // timer: the person may be absent.
     let asking: Pending<'_, _> = Box::pin(tokio::time::timeout(LONGEST_ASKING, person.approve(approval)));
     match alive(call, asking).await {
         Ok(true) => Ok(()),
@@ -98,7 +100,7 @@ fn forbidden(judgement: &Judgement) -> ToolError {
     ))
 }
 
-/// Why a person is asked, and what can be done where none can be.
+/// Why a person is asked, and the remedy where none can be.
 struct Reasons {
     explanation: String,
     remedy: String,

@@ -1,4 +1,5 @@
-//! Sessions that are over and no longer held: their records answer for them, and their journals are still read.
+//! Finished sessions without a live handle: calls are answered from their records, and their journals can still be
+//! read.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,11 +22,11 @@ pub(crate) struct Ended {
     pub(crate) number: Number,
     pub(crate) record: SessionRecord,
     pub(crate) receipt: Receipt,
-    /// It was listed until everything was told.
+    /// It stayed listed until its caller had received everything.
     shelved: bool,
 }
 
-/// Sessions of one caller that are no longer listed and can still be read, oldest first.
+/// Sessions of one caller that are not listed any more and can still be read, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct ArchivedSessions {
     sessions: Mutex<VecDeque<ArchivedSession>>,
@@ -39,12 +40,12 @@ struct ArchivedSession {
     bytes: u64,
 }
 
-/// How many may be read that are no longer listed, and what they may take on disk together.
+/// The most unlisted sessions that can be read, and the most bytes that they may take on disk together.
 const MOST_SHELVED: usize = 1000;
 const MOST_SHELVED_BYTES: u64 = 4 << 30;
 
 impl ArchivedSessions {
-    /// Takes sessions in, and hands back those that had to make room: they are to be removed.
+    /// Adds sessions, and returns those that had to make room: they are to be removed.
     pub(crate) fn take_in(&self, sessions: &[std::sync::Arc<LiveSession>]) -> Vec<SessionId> {
         let mut shelf = self.lock();
         shelf.extend(sessions.iter().map(|held| ArchivedSession {
@@ -78,8 +79,8 @@ impl ArchivedSessions {
 }
 
 impl Toolbox {
-    /// What is on disk of a session that this caller may ask for. Numbers that anybody could guess open nothing to callers
-    /// whose own are secret. A record that cannot be read is not one that is not there.
+    /// The record of a session that this caller may ask for. A number that anyone could guess opens nothing to callers
+    /// whose own are secret. A record that cannot be read is an error, not a missing session.
     pub(crate) fn recorded(&self, asked: &SessionRef) -> Result<Option<(Number, SessionRecord)>, ToolError> {
         let Some(store) = self.options().store.as_ref() else { return Ok(None) };
         if let Some((number, id)) = self.archived_sessions().find(asked).or_else(|| self.kept().find(asked)) {
@@ -95,7 +96,7 @@ impl Toolbox {
             SessionRef::Name(name) => {
                 let is_meant = |record: &SessionRecord| record.start.name.as_ref() == Some(name);
                 let listing = match store.list() {
-                    // A state directory that is not there holds no session.
+                    // A missing state directory contains no session.
                     Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
                     listing => {
                         listing.map_err(|error| unknowable(&format!("`{name}`"), &error.with_remedy()))?
@@ -125,19 +126,19 @@ impl Toolbox {
         Some(format!("not every record can be read, so sessions may be missing here: {failure}"))
     }
 
-    /// A session that is over and that nobody holds or keeps any more.
+    /// A session that is over and has neither a live handle nor a shim.
     pub(crate) fn ended(&self, asked: &SessionRef) -> Option<Ended> {
         if self.find_held(asked).is_some() {
             return None;
         }
-        // Of a record that cannot be read, `Toolbox::unknown` tells.
+        // `Toolbox::unknown` reports a record that cannot be read.
         let (number, record) = self.recorded(asked).ok().flatten()?;
         let receipt = record.receipt.clone()?;
         let shelved = self.archived_sessions().find(asked).is_some();
         Some(Ended { number, record, receipt, shelved })
     }
 
-    /// The answer to a call about a session of which only the record is left; `None` if it is about another.
+    /// The reply to a call about a session of which only the record is left; `None` if it is about another.
     pub(crate) fn answer_by_record(&self, call: &Call, began: Instant) -> Option<Reply> {
         let is_about_one = matches!(call.tool.as_str(), "write_stdin" | "stop_session");
         let ended = self.ended(&SessionRef::of(call).filter(|_| is_about_one)?)?;
@@ -223,7 +224,7 @@ fn loaded(store: &Store, number: Number, id: SessionId) -> Result<Option<Session
     match store.load(id) {
         Ok(record) => Ok(Some(record)),
         Err(LoadRecord::NotFound { .. }) => Ok(None),
-        // A state directory that is not there holds no session.
+        // A missing state directory contains no session.
         Err(LoadRecord::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unknowable(&number.to_string(), &error.with_remedy())),
     }
@@ -234,7 +235,7 @@ fn unknowable(asked: &str, reason: &str) -> ToolError {
     ToolError(format!("session {asked} may exist and may be running; that cannot be known: {reason}"))
 }
 
-/// What was asked for.
+/// The script or command that was asked for.
 pub(crate) fn command(record: &SessionRecord) -> String {
     let argv = || record.start.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     record.start.script.clone().unwrap_or_else(argv)

@@ -1,4 +1,4 @@
-//! Reading a call's arguments: every complaint names the argument, what came and what is wanted, and nothing is guessed.
+//! Reading a call's arguments: every error names the argument, the value and the expected kind, and nothing is guessed.
 //!
 //! The same table of fields makes the schema that models are shown, so the two cannot differ.
 
@@ -15,7 +15,7 @@ pub(crate) struct Field {
     pub(crate) about: &'static str,
 }
 
-/// What an argument may be.
+/// The kind of value that an argument may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Text,
@@ -46,7 +46,7 @@ impl BadArgument {
     }
 }
 
-/// A session, as somebody named it.
+/// A session as a caller named it: by number or by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SessionRef {
     Number(u64),
@@ -59,7 +59,7 @@ impl SessionRef {
         session("session_id", call.arguments.get("session_id")?.clone()).ok()
     }
 
-    /// Whether this is the session that is meant.
+    /// Whether it refers to this session.
     pub(crate) fn means(&self, number: Number, name: Option<&str>) -> bool {
         match self {
             Self::Number(wanted) => number.0 == *wanted,
@@ -110,11 +110,11 @@ impl Field {
 #[derive(Debug)]
 pub(crate) struct Arguments {
     rest: Map<String, Value>,
-    /// The names that the tool asked for.
+    /// The names that the tool has read.
     asked: Vec<String>,
 }
 
-/// Names that models take for each other, because other tools have the other one.
+/// Names that models confuse, because other tools use the other one.
 const SYNONYMS: &[&[&str]] = &[
     &["cmd", "command", "script"],
     &["workdir", "cwd", "directory", "working_directory"],
@@ -132,13 +132,13 @@ fn are_synonyms(one: &str, other: &str) -> bool {
 }
 
 impl Arguments {
-    /// Arguments that are `null` are taken as not given: many clients fill in what they do not use.
+    /// Arguments that are `null` count as absent: many clients fill in arguments that they do not use.
     pub(crate) fn new(mut arguments: Map<String, Value>) -> Self {
         arguments.retain(|_, value| !value.is_null());
         Self { rest: arguments, asked: Vec::new() }
     }
 
-    /// The names of what nobody took, most often a misspelling, each with the one that was probably meant.
+    /// The arguments that the tool did not read, most often misspelt, each with the name that was probably meant.
     pub(crate) fn unknown(&self) -> Vec<(String, Option<&str>)> {
         let meant =
             |name: &str| self.asked.iter().find(|asked| are_synonyms(asked, name)).map(String::as_str);
@@ -150,7 +150,7 @@ impl Arguments {
         self.rest.remove(field)
     }
 
-    /// The complaint about an argument that is not there.
+    /// The error about a missing argument.
     pub(crate) fn missing(&self, field: &str) -> BadArgument {
         match self.rest.keys().find(|name| are_synonyms(name, field)) {
             Some(given) => {
@@ -164,7 +164,7 @@ impl Arguments {
         self.take(field).map(|value| string(field, value)).transpose()
     }
 
-    /// A path; an empty one is none.
+    /// A path; an empty one counts as absent.
     pub(crate) fn path(&mut self, field: &str) -> Result<Option<String>, BadArgument> {
         let path = self.text(field)?.filter(|path| !path.is_empty());
         path.map(|path| without_nul(field, path)).transpose()
@@ -222,7 +222,7 @@ impl Arguments {
         items.into_iter().enumerate().map(item).collect()
     }
 
-    /// Strings by name, with `None` for what is to be removed.
+    /// Strings by name, with `None` for names to be removed.
     pub(crate) fn text_map(&mut self, field: &str) -> Result<Vec<(String, Option<String>)>, BadArgument> {
         let Some(value) = self.take(field) else { return Ok(Vec::new()) };
         let Value::Object(map) = value else { return Err(unfit(field, &value, "an object of strings")) };
@@ -241,7 +241,7 @@ fn variable(field: &str, name: String, value: Value) -> Result<(String, Option<S
     }
 }
 
-/// What goes to the kernel as a string ends at its first NUL.
+/// Refuses NUL: a string for the kernel ends at its first one.
 pub(crate) fn without_nul(field: &str, text: String) -> Result<String, BadArgument> {
     if text.contains('\0') { Err(BadArgument::new(field, "contains a NUL byte")) } else { Ok(text) }
 }
@@ -252,7 +252,7 @@ pub(crate) fn whole(field: &str, value: &Value) -> Result<u64, BadArgument> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let from_float = |number: f64| {
         let is_whole = number.fract() == 0.0 && (0.0..=EXACT).contains(&number);
-        // The range was checked, so nothing is cut off.
+        // The range was checked, so the conversion is exact.
         is_whole.then_some(number as u64)
     };
     let number = value.as_u64().or_else(|| value.as_f64().and_then(from_float));

@@ -1,5 +1,5 @@
-//! Waiting on a caller's behalf: until a condition holds or time is up, telling of progress meanwhile, and letting a person
-//! answer what a program asks in private.
+//! Waiting on a caller's behalf: until a condition holds or time is up, with reports of progress meanwhile, and with a
+//! person's answers to hidden prompts.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use crate::live_session::{LiveSession, ViewKind};
 use crate::report;
 use crate::until::Conditions;
 
-/// What a call waits for.
+/// The conditions and bounds of a call's wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Wait {
     pub(crate) conditions: Conditions,
     pub(crate) deadline: Instant,
-    /// Whether time running out is worth a word: conditions were asked for.
+    /// Whether to report that time ran out: conditions were asked for.
     pub(crate) asked: bool,
-    /// Where patterns begin to look.
+    /// Where the search for patterns begins.
     pub(crate) from: Offset,
     /// Silence before this moment does not count.
     pub(crate) silent_from: Instant,
@@ -29,7 +29,7 @@ pub(crate) struct Wait {
 /// Why a wait ended.
 #[derive(Clone, Debug)]
 pub(crate) enum WaitEnd {
-    /// Time is up, or the process is: nothing that was asked for by name.
+    /// Time is up or the process has ended, and no condition was asked for.
     Time,
     /// It waits for input, which no condition asked for.
     Waits(InputWanted),
@@ -37,18 +37,17 @@ pub(crate) enum WaitEnd {
     Input(InputWanted),
     /// Conditions were asked for, and none of them held.
     Unmet,
-    /// A condition holds; how a reader would say it.
+    /// A condition holds: its name, and a phrase for a reader.
     Met(&'static str, String),
 }
 
 /// The longest a call waits for a person to type something.
 const LONGEST_ASKING: Duration = Duration::from_secs(300);
-/// How often progress is told.
+/// The interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 impl Wait {
-    /// What is waited for when nobody said: the end, or a terminal program that has nothing left to do but to be typed
-    /// at.
+    /// The wait without conditions: for the end, or until a terminal program wants input and nothing else can happen.
     fn plain(held: &LiveSession, deadline: Instant) -> Self {
         let input = held.session.facts().terminal.is_some();
         let conditions = Conditions { exit: true, input, ..Conditions::default() };
@@ -56,7 +55,7 @@ impl Wait {
         Self { conditions, deadline, asked: false, from, silent_from, view: ViewKind::Text }
     }
 
-    /// These conditions, or what is waited for when nobody said.
+    /// A wait for these conditions or, without any, the default.
     pub(crate) fn of(held: &LiveSession, until: Option<Conditions>) -> Self {
         let deadline = Instant::now();
         match until {
@@ -77,13 +76,14 @@ impl Wait {
             match met {
                 Met::Input(wanted) if asks && wanted.kind == InputKind::Hidden => {
                     let asked = Instant::now();
-                    // A host cuts the call off, whoever is being asked.
+                    // A host cuts the call off, even while a person is being asked.
                     let patience = (began + call.ceiling).saturating_duration_since(asked);
                     asks = ask(held, call, patience.min(LONGEST_ASKING)).await;
                     deadline = (deadline + asked.elapsed()).min(began + call.ceiling);
                 }
                 Met::Input(_) if !self.conditions.input => {
-                    // It waits for a line that anybody may see: not what was asked for. Its next output may be.
+                    // The program waits for a line that may be shown, so no person is asked. Its next output may be a
+                    // hidden prompt.
                     asks = self.waits_for_output(held, deadline).await && call.person.is_some();
                 }
                 met => return self.ending(met),
@@ -108,7 +108,7 @@ impl Wait {
         }
     }
 
-    /// Waits for something new, so that the same prompt is not looked at again and again.
+    /// Waits for new output, so that the same prompt is not examined again and again.
     async fn waits_for_output(&self, held: &LiveSession, deadline: Instant) -> bool {
         let mut until = self.until(deadline, false);
         until.reached = Some(held.session.journal().end() + 1);
@@ -156,12 +156,12 @@ pub(crate) fn waiting_json(wanted: InputWanted) -> Value {
     json!({ "kind": kind, "probably": wanted.is_probable(), "reason": reason })
 }
 
-/// Waits, and tells whoever listens how it gets on.
+/// Waits, and reports progress to the caller.
 async fn telling(session: &Session, until: &Until, call: &Call, began: Instant) -> Met {
     let Some(tell) = &call.progress else { return session.wait(until).await };
     let mut wait = std::pin::pin!(session.wait(until));
     loop {
-        // timer: whoever listens wants a sign of life even when nothing is printed.
+        // timer: the caller wants a sign of life even when nothing is printed.
         match tokio::time::timeout(PROGRESS_EVERY, &mut wait).await {
             Ok(met) => return met,
             Err(_) => tell(progress(session, began)),
@@ -193,7 +193,7 @@ fn tail(session: &Session, most: usize) -> Vec<String> {
     lines
 }
 
-/// Lets a person answer. The answer goes to the program and nowhere else: it is not shown, so it is not journaled. Says
+/// Asks a person. The answer goes to the program and nowhere else: it is not echoed, so it is not journaled. Returns
 /// whether to ask again when the program does.
 async fn ask(held: &LiveSession, call: &Call, patience: Duration) -> bool {
     let Some(person) = &call.person else { return false };
@@ -202,11 +202,11 @@ async fn ask(held: &LiveSession, call: &Call, patience: Duration) -> bool {
         command: report::shortened(&held.command, 200),
         prompt: last_line(&held.session),
     };
-    // timer: nobody may be there.
+    // timer: the person may be absent.
     match tokio::time::timeout(patience, person.ask(question)).await {
         Ok(Some(mut secret)) => {
             secret.push('\n');
-            // A program that is gone meanwhile needs no answer; its end is what the call tells of.
+            // A program that is gone meanwhile needs no answer; the reply reports its end.
             held.session.write(secret).await.is_ok()
         }
         Ok(None) | Err(_) => {

@@ -1,4 +1,4 @@
-//! What crosses the border between a tool and whoever carries its calls.
+//! The interface between the tools and the protocols that carry their calls.
 
 use std::fmt;
 use std::future::Future;
@@ -21,27 +21,28 @@ pub struct Call {
     pub tool: String,
     /// Its arguments.
     pub arguments: Map<String, Value>,
-    /// The longest the answer may take when the arguments ask for more.
+    /// The longest the reply may take when the arguments ask for more.
     pub ceiling: Duration,
-    /// Who is told how a long call gets on, about once a second.
+    /// A listener for the progress of a long call, about once a second.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// Who can type what nobody else may see, and say yes to commands.
+    /// The person who can type secrets and approve commands, if there is one.
     pub person: Option<Arc<dyn Person>>,
-    /// What the command may touch that this call starts, if not what the toolbox says.
+    /// The policy for the command that this call starts, if it differs from the toolbox's.
     pub sandbox: Option<Policy>,
     /// The owner of a session that this call has another runtime start; here the toolbox knows it.
     pub owner: Option<String>,
-    /// What becomes of a session that this call started, if the call is dropped before its answer.
+    /// The treatment of a session that this call started, if the call is dropped before its reply.
     pub dismissal: Dismissal,
-    /// Additional notes for the answer.
+    /// Additional notes for the reply.
     pub remarks: Vec<String>,
-    /// Its place among the calls about the same session, where it was taken when the call arrived.
+    /// Its place among the calls about the same session, if it was taken when the call arrived.
     pub ticket: Option<CallTicket>,
-    /// Whether the answer reaches the caller. The answer carries the same handle; the owner of this one can revoke it early.
+    /// Whether the reply reaches the caller. The reply carries the same handle; the owner of this one can revoke it
+    /// early.
     pub delivery: Delivery,
 }
 
-/// What becomes of a session whose caller went away.
+/// The treatment of a session whose caller went away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dismissal {
     /// It goes on, and can be found in the list.
@@ -52,12 +53,12 @@ pub enum Dismissal {
 }
 
 impl Call {
-    /// The longest a call takes when its host cuts calls off after a minute and hears nothing meanwhile.
+    /// The longest a call takes when its host cuts off calls after a minute without progress reports.
     pub const QUIET_CEILING: Duration = Duration::from_secs(45);
-    /// The longest a call takes when its host is told of progress, or does not wait at all.
+    /// The longest a call takes when its host receives progress reports, or does not wait at all.
     pub const PATIENT_CEILING: Duration = Duration::from_secs(300);
 
-    /// A call with nobody to tell or to ask.
+    /// A call without a progress listener and without a person.
     pub fn new(tool: impl Into<String>, arguments: Map<String, Value>) -> Self {
         Self {
             tool: tool.into(),
@@ -96,7 +97,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How many lines are told.
+    /// The number of lines in a report.
     pub const TAIL: usize = 3;
 
     /// The last line it printed, shortened.
@@ -105,7 +106,7 @@ impl Progress {
     }
 }
 
-/// The answer to a call. If it is dropped before its delivery is confirmed, its contents count as not delivered.
+/// The reply to a call. If it is dropped before its delivery is confirmed, its contents count as not delivered.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// For a model to read.
@@ -124,7 +125,7 @@ impl Reply {
         Self { text, structured, is_error: false, delivery: Delivery::new() }
     }
 
-    /// A refusal that says why.
+    /// An error reply with its reason.
     pub fn error(message: impl fmt::Display) -> Self {
         let text = message.to_string();
         let structured = serde_json::json!({ "error": text });
@@ -132,12 +133,12 @@ impl Reply {
     }
 }
 
-/// There is no tool of that name.
+/// No tool has that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no tool `{0}`")]
 pub struct UnknownTool(pub String);
 
-/// Something happened to a session, whoever was waiting for it.
+/// An event of a session, sent whether or not a call waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionEvent {
     /// It was started.
@@ -145,7 +146,7 @@ pub enum SessionEvent {
         /// Its id, as the caller writes it.
         session: String,
     },
-    /// It printed something. Told at most about once a second for each session.
+    /// It printed something. Sent at most about once a second for each session.
     Output {
         /// Its id.
         session: String,
@@ -168,7 +169,7 @@ pub struct SessionSummary {
     pub name: Option<String>,
     /// The script it was started with.
     pub command: String,
-    /// What it does now, or how it ended.
+    /// Its present activity, or how it ended.
     pub state: String,
     /// Whether it has a terminal, and so a screen.
     pub terminal: bool,
@@ -185,26 +186,26 @@ pub struct LeftProcess {
     pub command: String,
 }
 
-/// A program asks for something that must stay between it and the person who types it.
+/// A hidden prompt: a program asks for a secret that only the person and the program may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The session's id.
     pub session: String,
     /// The script it runs.
     pub command: String,
-    /// The line the program shows, as far as it has one.
+    /// The line that the program shows, if it shows one.
     pub prompt: String,
 }
 
-/// What a person is waited for with.
+/// The future of a person's answer.
 pub type UserReplyFuture<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 
-/// A command that a rule wants a person's word for, before anything of it runs.
+/// A command that a rule wants a person to approve before anything of it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// What would run, and in which circumstances.
+    /// The command, and the circumstances in which it would run.
     pub execution: Execution,
-    /// The parts that are in question, each with the rule or the doubt that says so.
+    /// The parts that are in question, each with its rule or doubt.
     pub reasons: String,
 }
 
@@ -217,14 +218,14 @@ impl Approval {
     }
 }
 
-/// What a person's word is waited for with.
+/// The future of a person's decision.
 pub type Approved<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
-/// Somebody who can answer a program's hidden prompt, and say yes to a command.
+/// A person who can answer a program's hidden prompt and approve a command.
 pub trait Person: Send + Sync {
-    /// Asks. `None`: nobody answered, or they declined.
+    /// Asks. `None`: no answer came, or the person declined.
     fn ask(&self, question: Question) -> UserReplyFuture<'_>;
 
-    /// Asks whether a command may run. `false`: nobody answered, or they declined.
+    /// Asks whether a command may run. `false`: no answer came, or the person declined.
     fn approve(&self, approval: Approval) -> Approved<'_>;
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-/// Which tools are offered.
+/// The set of tools that are offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// The six that everything can be done with.
+    /// The six with which everything can be done.
     #[default]
     Default,
     /// These, and the two that wait for the end of one command.
@@ -15,13 +15,13 @@ pub enum Profile {
 /// One tool, as it is shown to models.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// What it is called by.
+    /// Its name in calls.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name for people.
     pub title: &'static str,
-    /// What it does, for models.
+    /// Its description for models.
     pub description: &'static str,
-    /// What it may do to the world.
+    /// The effects that it may have.
     pub hints: Hints,
     pub(crate) input: fn() -> Value,
     pub(crate) output: fn() -> Value,
@@ -33,7 +33,7 @@ impl Tool {
         object((self.input)())
     }
 
-    /// The schema of its structured answer.
+    /// The schema of its structured reply.
     pub fn output_schema(&self) -> Map<String, Value> {
         object((self.output)())
     }
@@ -46,7 +46,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// What a tool may do to the world, for hosts that ask their people first.
+/// The effects that a tool may have, for hosts that ask their people first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hints {
     /// It changes nothing.
@@ -55,6 +55,6 @@ pub struct Hints {
     pub destructive: bool,
     /// Calling it twice is the same as once.
     pub idempotent: bool,
-    /// It reaches what the host does not know.
+    /// It reaches systems that the host does not control.
     pub open_world: bool,
 }

@@ -1,12 +1,12 @@
-//! Whether a reply reached its caller. A reply tells some things once: unread output, the end of a session, denied
-//! operations. They count as told when the reply is delivered. A reply that is dropped on its way takes them back, and the
-//! next reply tells them.
+//! Whether a reply reached its caller. A reply contains some things once: unread output, the end of a session, denials.
+//! They count as received when the reply is delivered. A reply that is dropped on its way restores them, and the next
+//! reply contains them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The delivery of one reply: pending until the transport confirms or revokes it. Revoked when the last handle is dropped
-/// while it is pending. A cheap handle.
+/// The delivery of one reply: pending until the transport confirms or revokes it. Revoked when the last handle is
+/// dropped while it is pending. A cheap handle.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
     shared: Arc<Shared>,
@@ -59,8 +59,8 @@ impl Delivery {
         self.shared.settle(Outcome::Delivered);
     }
 
-    /// The reply will not be delivered: everything that it told is untold when this returns. A reply that is made later takes
-    /// back at once. Nothing happens if the delivery was settled before.
+    /// The reply will not be delivered: when this returns, everything in it counts as not received. A reply that is
+    /// made later is undone at once. Nothing happens if the delivery was settled before.
     pub fn revoke(&self) {
         self.shared.settle(Outcome::Lost);
     }
@@ -105,7 +105,7 @@ impl Shared {
         let actions = std::mem::take(actions);
         *state = State::Settled(outcome);
         drop(state);
-        // The last first: each restores what it found.
+        // The last first: each restores the state that it found.
         actions.into_iter().rev().for_each(|action| action(outcome));
     }
 }
@@ -129,7 +129,7 @@ impl fmt::Debug for Shared {
 mod tests {
     use super::*;
 
-    /// A delivery, and what became of it in the order in which it was noted.
+    /// A delivery, and its outcomes in the order in which they were noted.
     fn watched() -> (Delivery, Arc<Mutex<Vec<Outcome>>>) {
         let seen: Arc<Mutex<Vec<Outcome>>> = Arc::default();
         let (delivery, noting) = (Delivery::new(), Arc::clone(&seen));

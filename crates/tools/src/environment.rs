@@ -1,4 +1,4 @@
-//! The environment a command runs in: what it inherits, what is kept from it, and what makes output readable.
+//! The environment of a command: inherited variables, withheld ones, and those that make output readable.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,28 +8,28 @@ use crate::variable_patterns::VariablePatterns;
 /// Variables, in order; a later one of the same name wins.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// What commands find in their environment.
+/// The rules for the environment of commands.
 #[derive(Clone, Debug, Default)]
 pub struct EnvironmentPolicy {
     /// How much of the login environment they get.
     pub inherit: Inherit,
-    /// What becomes of variables that look like secrets.
+    /// The treatment of variables that look like secrets.
     pub secrets: SecretVariables,
-    /// Further names that are kept from them.
+    /// Further names that are withheld.
     pub exclude: VariablePatterns,
     /// Where it is not empty, only names that match one of these are passed on.
     pub include_only: VariablePatterns,
-    /// What is set for all of them, after everything but a call's own `env`.
+    /// Variables that are set for all commands, after everything but a call's own `env`.
     pub set: Variables,
 }
 
-/// What becomes of variables that look like secrets, by name or by value.
+/// The treatment of variables that look like secrets, by name or by value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SecretVariables {
     /// Commands do not get them.
     #[default]
     Withheld,
-    /// They are variables like others.
+    /// They are passed on like all others.
     PassedOn,
 }
 
@@ -39,20 +39,20 @@ pub enum Inherit {
     /// Everything.
     #[default]
     All,
-    /// What a program needs to find its files: home, path, user, locale.
+    /// The variables by which a program finds its files: home, path, user, locale.
     Core,
     /// Nothing.
     None,
 }
 
-/// What a command is connected to.
+/// The kind of streams that a command is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Connection {
     Terminal,
     Pipes,
 }
 
-/// An environment, and what was kept from it.
+/// An environment, and the names of the variables that were withheld from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Composed {
     pub(crate) variables: Variables,
@@ -83,14 +83,14 @@ impl EnvironmentPolicy {
         Composed { variables, removed }
     }
 
-    /// An environment without what is kept from every command, and the names of that.
+    /// An environment without the variables that are withheld from every command, and the names of those.
     pub(crate) fn withhold(&self, base: &[(OsString, OsString)]) -> (Variables, Vec<String>) {
         let include_only = VariablePatterns::default();
         let all = Self { inherit: Inherit::All, include_only, ..self.clone() };
         all.inherited(base)
     }
 
-    /// What of an environment is passed on as it is.
+    /// The variables of an environment that are passed on unchanged.
     pub fn passed_on(&self, base: &[(OsString, OsString)]) -> Variables {
         self.inherited(base).0
     }
@@ -124,7 +124,7 @@ impl Inherit {
     }
 }
 
-/// Nobody pages, colours are for those who see them, and text is UTF-8.
+/// Turns pagers off, leaves colours to terminals, and makes text UTF-8.
 fn readable(variables: &mut Variables, connection: Connection) {
     let mut set = |name: &str, value: &str| put(variables, name.as_ref(), Some(value.as_ref()));
     match connection {
@@ -159,7 +159,7 @@ pub(crate) fn get<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Opti
     variables.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_os_str())
 }
 
-/// Sets a variable, or takes it away.
+/// Sets a variable, or removes it.
 pub(crate) fn put(variables: &mut Variables, name: &OsStr, value: Option<&OsStr>) {
     variables.retain(|(found, _)| found != name);
     variables.extend(value.map(|value| (name.to_owned(), value.to_owned())));

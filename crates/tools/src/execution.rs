@@ -1,6 +1,6 @@
-//! Everything that decides what a call would run, with links resolved: what a person is shown before they say yes, and what
-//! their yes holds for. A command alone is not enough: `make test` is another program with another `PATH`, and another
-//! project in another directory.
+//! Everything that decides what a call would run, with links resolved: a person sees it before they approve, and the
+//! approval holds for exactly that. A command alone is not enough: `make test` is another program with another `PATH`,
+//! and another project in another directory.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ const MOST_BESIDE: usize = 4_000;
 /// The most letters of other alphabets that are named.
 const MOST_LETTERS: usize = 16;
 
-/// What a call would run, and in which circumstances. Two are equal only if all of it is.
+/// The command that a call would run, with its circumstances. Two are equal only if all of it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     command: CommandText,
-    /// The shell that was asked for; none, if it is the usual one.
+    /// The shell that was asked for; `None` for the usual one.
     shell: Option<PathBuf>,
     directory: ResolvedPath,
     /// Changes of the environment; `None` removes.
@@ -41,7 +41,7 @@ enum CommandText {
     Program(Vec<String>),
 }
 
-/// A path as it was given, and where it leads.
+/// A path as it was given, with links resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResolvedPath {
     given: PathBuf,
@@ -51,7 +51,7 @@ pub struct ResolvedPath {
 /// One fact that a person decides on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
-    /// What it is: `command`, `directory`, `environment` and the like.
+    /// Its kind: `command`, `directory`, `environment` and the like.
     pub label: &'static str,
     /// The fact itself.
     pub text: Shown,
@@ -62,16 +62,16 @@ pub struct Detail {
 /// How a detail is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emphasis {
-    /// What it is all about.
+    /// The subject of the decision.
     Subject,
-    /// It changes what runs, or what that may do.
+    /// It changes the program that runs, or its permissions.
     Warning,
     /// A circumstance.
     Plain,
 }
 
 impl Toolbox {
-    /// What a call of a tool would run. `None`, if it starts nothing or its arguments cannot be used.
+    /// The command that a call of a tool would run. `None` if it starts nothing or its arguments are invalid.
     pub fn execution(&self, tool: &str, arguments: &Map<String, Value>) -> Option<Execution> {
         self.read_execution(tool, arguments).ok().flatten()
     }
@@ -130,7 +130,7 @@ impl Execution {
         Self { without_sandbox: true, ..self }
     }
 
-    /// The facts, those first that matter most.
+    /// The facts, the most important first.
     pub fn details(&self) -> Vec<Detail> {
         let mut details = vec![self.command()];
         let mut add = |label, text, emphasis| details.push(Detail { label, text, emphasis });
@@ -166,7 +166,8 @@ impl Execution {
         details
     }
 
-    /// Makes a call run where this says, even if a link is changed meanwhile. `false`: that path cannot be written as JSON.
+    /// Fixes the call's directory to this one, even if a link is changed meanwhile. `false`: that path cannot be
+    /// written as JSON.
     pub fn pin_directory(&self, arguments: &mut Map<String, Value>) -> bool {
         if !self.directory.is_link() {
             return true;
@@ -195,8 +196,8 @@ impl Execution {
         word.contains('/').then(|| ResolvedPath::of(self.directory.resolved.join(word)))
     }
 
-    /// The variables that make programs run others, or all the others; a line each. A variable that is removed brings
-    /// nothing in.
+    /// The variables that make programs run other programs, or all the rest; a line each. A variable that is removed is
+    /// harmless.
     fn variables(&self, dangerous: bool) -> Option<Shown> {
         let is_dangerous =
             |(name, value): &&(String, Option<String>)| value.is_some() && changes_what_runs(name);
@@ -213,7 +214,7 @@ impl Execution {
         (!lines.is_empty()).then(|| Shown::joined(lines))
     }
 
-    /// Letters that can pass for others, by their numbers.
+    /// Letters that look like others, by their code points.
     fn letters(&self) -> Option<Detail> {
         let mut text = self.command().text.text().to_owned();
         text.extend(
@@ -255,18 +256,18 @@ impl ResolvedPath {
         Self { resolved, given }
     }
 
-    /// Where it leads.
+    /// The path with links resolved.
     pub fn path(&self) -> &Path {
         &self.resolved
     }
 
-    /// Whether it leads elsewhere than it says.
+    /// Whether its links lead to another path.
     pub fn is_link(&self) -> bool {
-        // Components leave out `.` and doubled slashes, which lead nowhere else.
+        // Components leave out `.` and doubled slashes, which do not change the path.
         self.given.components().ne(self.resolved.components())
     }
 
-    /// Where it leads, and how it was given if that differs.
+    /// The resolved path, and how it was given if that differs.
     pub fn shown(&self) -> Shown {
         let resolved = Shown::of_path(&self.resolved);
         if !self.is_link() {

@@ -1,7 +1,8 @@
 //! The verbs a model can use, defined once: every protocol iterates the same list and calls the same functions.
 //!
-//! A [`Toolbox`] is one caller's view of an engine: the sessions it started, how far it has read each of them, and what
-//! it still has to be told. It knows no transport and no model; whoever carries its calls translates [`Reply`].
+//! A [`Toolbox`] is one caller's view of an engine: the sessions it started, how far it has read each of them, and the
+//! announcements that it still has to receive. It knows no transport and no model; the protocol that carries its calls
+//! translates [`Reply`].
 #![forbid(unsafe_code)]
 
 mod announcements;
@@ -49,11 +50,11 @@ pub use report::denials_json;
 pub use secrets::looks_secret;
 pub use session_queue::CallTicket;
 pub use shims::{PassedOn, Pending, ShimFailure, ShimStarted, Shims};
-/// How to start a program of ours that works in a sandbox.
+/// How to start this program as a helper in a sandbox.
 pub use windlass_engine::sandbox::HelperProgram;
-/// What commands may touch.
+/// The policies for commands.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};
-/// What a toolbox is told about which commands may run.
+/// The rules that allow, ask or forbid commands.
 pub use windlass_exec_policy::{Rules, RulesFile};
 /// Text that a person decides on.
 pub use windlass_output::Shown;

@@ -1,4 +1,4 @@
-//! A session as one caller knows it: under which number, how far the caller has read, and what it has been told.
+//! A session as one caller knows it: its number, how far the caller has read, and what replies have reported about it.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -24,25 +24,25 @@ pub(crate) struct LiveSession {
     pub(crate) session: Session,
     /// The script, as it was given.
     pub(crate) command: String,
-    /// The variables that were kept from it.
+    /// The variables that were withheld from it.
     pub(crate) removed: Vec<String>,
     place: Mutex<ReadCursor>,
-    /// Whoever makes an answer holds it, so that two never show the same.
+    /// Held while a reply is made, so that two never show the same output.
     turn: tokio::sync::Mutex<()>,
     attended: AtomicUsize,
-    /// Replies that told something and may still be lost.
+    /// The number of replies with one-time contents that may still be lost.
     undelivered: AtomicUsize,
-    /// How many of the things that its sandbox refused were told.
+    /// The number of listed denials that replies have reported.
     refusals_told: AtomicUsize,
-    /// How many more there were when that was told last.
+    /// The number of unlisted denials when a reply last reported it.
     unlisted_told: AtomicU32,
-    /// What has been counted of the unread output while it was printed.
+    /// The tokens of the unread output, counted while it was printed.
     tally: Mutex<Option<TokenTally>>,
-    /// How much had been printed when a person was asked and did not answer, and one more; 0 if that never happened.
+    /// The length of the output when a person was asked and did not answer, plus one; 0 if that never happened.
     unanswered: AtomicU64,
 }
 
-/// Words about a program that has the alternate screen.
+/// The note about a program that has the alternate screen.
 const HAS_SCREEN: &str = "a full-screen program has the alternate screen; view=screen shows it";
 const SHOWS_SCREEN: &str =
     "a full-screen program has the alternate screen, shown here; view=screen shows it again";
@@ -50,12 +50,13 @@ const LEFT_SCREEN: &str = "it ended on the alternate screen; what stood there is
 
 /// Output is counted ahead in steps of this size.
 const COUNTED_TOGETHER: u64 = 1 << 20;
-/// How often is looked whether there is so much. Being woken for every line would cost more than the count.
+/// The interval at which the length of the output is checked. A wakeup for every line would cost more than the count.
 const COUNTED_EVERY: Duration = Duration::from_millis(5);
-/// The end is left for the answer: it may not take all of it.
+/// The end is left for the reply: it may not take all of it.
 const LEFT_UNCOUNTED: u64 = 8192;
 
-/// What a caller calls a session by: small where nobody else can call, not to be guessed where somebody might.
+/// The number by which a caller names a session: small if it is the only caller, and impossible to guess if others
+/// could call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Number(pub(crate) u64);
 
@@ -71,11 +72,11 @@ impl From<Number> for Value {
     }
 }
 
-/// How far a caller got.
+/// A caller's reading position.
 #[derive(Clone, Copy, Debug)]
 struct ReadCursor {
     unread: Offset,
-    /// A full-screen program had the screen there: what it draws next is no text either.
+    /// A full-screen program had the screen there: what it draws next is not text either.
     full_screen: bool,
     exit: EndAnnounced,
     /// The caller ended it.
@@ -92,14 +93,14 @@ struct Known {
     unlisted_told: u32,
 }
 
-/// What the caller knows of a session's end.
+/// How far the session's end was announced to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EndAnnounced {
     /// Nothing.
     Untold,
-    /// It was mentioned beside the answer to something else.
+    /// It was mentioned beside the reply to something else.
     Announced,
-    /// It was the answer.
+    /// It was the reply.
     Told,
 }
 
@@ -111,7 +112,7 @@ pub(crate) struct Showing {
     pub(crate) tokenizer: Tokenizer,
 }
 
-/// The forms output can be asked for in.
+/// The forms in which output can be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ViewKind {
     #[default]
@@ -135,7 +136,7 @@ impl ViewKind {
 impl Showing {
     pub(crate) fn fitting<'a>(&self, number: &'a Number) -> Fitting<'a> {
         let marker = match self.tokenizer {
-            // Whoever counts as Codex does gets its marker, letter for letter.
+            // Callers that count as Codex does get its marker, letter for letter.
             Tokenizer::Bytes4 => Marker::Count,
             Tokenizer::O200k | Tokenizer::Cl100k => Marker::Address { session: number },
         };
@@ -183,7 +184,7 @@ impl LiveSession {
         processes
     }
 
-    /// Tells the caller something. If the reply is lost, the caller has been told nothing.
+    /// Runs a closure that marks contents as received. If the reply is lost, they count as not received again.
     pub(crate) fn telling<T>(self: &Arc<Self>, delivery: &Delivery, tell: impl FnOnce(&Self) -> T) -> T {
         let known = Known {
             place: *self.place(),
@@ -202,8 +203,9 @@ impl LiveSession {
         told
     }
 
-    /// Later replies may have told more in the meantime. Their part is told again with the rest: the position in the output
-    /// is a single offset, and a byte that is shown twice is better than one that is not shown.
+    /// Restores the state before a lost reply. Later replies may have shown more in the meantime. Their part is shown
+    /// again with the rest: the position in the output is a single offset, and a byte that is shown twice is better
+    /// than one that is not shown.
     fn take_back(&self, known: &Known) {
         let mut place = self.place();
         let shown = Span::new(known.place.unread, place.unread.max(known.place.unread));
@@ -233,20 +235,20 @@ impl LiveSession {
         self.place().lost.map(|lost| lost.intersect(span)).filter(|lost| !lost.is_empty())
     }
 
-    /// What its sandbox refused and the caller has not been told; now it has.
+    /// The denials of its sandbox that no reply has reported yet. Marks them as reported.
     pub(crate) fn untold_refusals(&self) -> Vec<Denial> {
         let mut denials = self.session.denials();
         let more = denials.pop_if(|last| last.operation == Operation::More);
         let told = self.refusals_told.swap(denials.len(), Ordering::Relaxed);
         let mut untold = denials.split_off(told.min(denials.len()));
-        // How many there are that are not listed is told again when there are more.
+        // The number of unlisted denials is reported again when it grows.
         let times = more.as_ref().map_or(0, |more| more.times);
         let is_news = self.unlisted_told.swap(times, Ordering::Relaxed) != times;
         untold.extend(more.filter(|_| is_news));
         untold
     }
 
-    /// What the caller has not read yet.
+    /// The span that the caller has not read yet.
     pub(crate) fn unread(&self) -> Span {
         let from = self.place().unread;
         Span::new(from, self.session.journal().end().max(from))
@@ -258,21 +260,21 @@ impl LiveSession {
         showing.fitting(&self.number).count(self.session.journal(), self.unread())
     }
 
-    /// Says that a call waits for this session and will tell of its end, for as long as the guard lives.
+    /// Notes that a call waits for this session and will report its end, for as long as the guard lives.
     pub(crate) fn attend(self: &Arc<Self>) -> Attending {
         self.attended.fetch_add(1, Ordering::Relaxed);
         Attending(Arc::clone(self))
     }
 
-    /// Waits until nobody else is making an answer. An answer that is given up before [`Held::told`] tells nobody
-    /// anything, so the next one tells it all.
+    /// Waits until no other reply is being made. A reply that is given up before it is marked as received marks
+    /// nothing, so the next one contains it all.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }
 
-    /// The unread output that can be shown now, fitted, and a word about a full-screen program. Such a program draws no text:
-    /// where an answer would be empty although it drew something, the screen itself is the answer, because it is what the
-    /// caller would have to ask for next.
+    /// The unread output that can be shown now, fitted, and a note about a full-screen program. Such a program draws no
+    /// text: if a reply would be empty although it drew something, the screen itself is the reply, because the caller
+    /// would have to ask for it next.
     pub(crate) fn unread_shown(&self, showing: &Showing) -> (Fitted, Option<&'static str>) {
         let fitted = self.unread_fitted(showing);
         if showing.view != ViewKind::Text || self.session.facts().terminal.is_none() {
@@ -310,7 +312,7 @@ impl LiveSession {
         }
     }
 
-    /// Notes what an answer tells: the output before this offset, and the end if there was one.
+    /// Marks as received: the output before this offset, and the end if there was one.
     pub(crate) fn told(&self, unread: Offset, exit: Option<EndAnnounced>) {
         let runs = self.session.receipt().is_none();
         let full_screen = runs && self.session.screen().is_some_and(|screen| screen.alternate);
@@ -321,8 +323,8 @@ impl LiveSession {
         place.exit = place.exit.max(exit.unwrap_or(EndAnnounced::Untold));
     }
 
-    /// Does this work, and meanwhile counts what is printed: of a large output, only the last part is left to count when
-    /// it is over.
+    /// Runs a future, and meanwhile counts the output: of a large one, only the last part is left to count when it is
+    /// over.
     pub(crate) async fn counting_ahead<T>(
         self: &Arc<Self>,
         showing: Showing,
@@ -335,7 +337,7 @@ impl LiveSession {
         }
     }
 
-    /// A flood is not followed line by line: being woken for each would cost more than the count. It is looked at now and
+    /// A flood is not followed line by line: a wakeup for each would cost more than the count. It is checked now and
     /// then, for as long as it goes on.
     async fn count_along(self: &Arc<Self>, showing: Showing) -> Infallible {
         let (mut counted, mut seen) = (self.unread().from(), Offset::ZERO);
@@ -344,7 +346,7 @@ impl LiveSession {
             if end.since(counted) >= COUNTED_TOGETHER {
                 let held = Arc::clone(self);
                 let count = move || held.count_up_to(&showing, end.back(LEFT_UNCOUNTED));
-                // It fails only with the runtime, and then nobody waits for the count.
+                // It fails only with the runtime, and then the count is not needed.
                 let _ = tokio::task::spawn_blocking(count).await;
                 (counted, seen) = (end, Offset::ZERO);
                 continue;
@@ -358,7 +360,7 @@ impl LiveSession {
                 self.session.wait(&until).await
             };
             if !matches!(met, Met::Reached(_) | Met::Deadline) {
-                // Nothing more will be printed; whoever does the work will notice.
+                // Nothing more will be printed; the future beside this one ends the wait.
                 return std::future::pending().await;
             }
         }
@@ -376,7 +378,7 @@ impl LiveSession {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// While more may come, a character or an escape code that has not ended yet waits for the next answer.
+    /// While more may come, an unfinished character or escape code waits for the next reply.
     fn whole_end(&self, from: Offset) -> Offset {
         const NEAR: u64 = 4096;
         let closed = self.session.progress().closed;
@@ -390,10 +392,10 @@ impl LiveSession {
         if read.to() == end { end.back(unfinished(&bytes) as u64).max(from) } else { end }
     }
 
-    /// Whether its end is still to be mentioned: it is over, nobody was told, and nobody waits who will be.
+    /// Whether its end is still to be announced: it is over, no reply has said so, and no call waits for it that will.
     pub(crate) fn announce(&self) -> bool {
         let mut place = self.place();
-        // The cheapest first: this is asked of every session with every answer.
+        // The cheapest first: every session is checked for every reply.
         let announces = place.exit == EndAnnounced::Untold
             && self.attended.load(Ordering::Relaxed) == 0
             && self.session.receipt().is_some();
@@ -403,23 +405,24 @@ impl LiveSession {
         announces
     }
 
-    /// Notes that the end is mentioned beside the answer to something else.
+    /// Notes that the end is mentioned beside the reply to something else.
     pub(crate) fn mention(&self) {
         let mut place = self.place();
         place.exit = place.exit.max(EndAnnounced::Announced);
     }
 
-    /// Notes that a person was asked for what the program wants to know now, and did not say.
+    /// Notes that a person was asked for the input that the program wants now, and did not answer.
     pub(crate) fn nobody_answered(&self) {
         self.unanswered.store(self.session.journal().end().get() + 1, Ordering::Relaxed);
     }
 
-    /// Whether a person was asked what the program still asks: nobody is to be asked the same again and again.
+    /// Whether a person was already asked for the input that the program still wants: the same question is not
+    /// repeated.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered.load(Ordering::Relaxed) == self.session.journal().end().get() + 1
     }
 
-    /// Notes that its end was asked for and told: nobody is expected to ask what else it printed.
+    /// Notes that its end was asked for and reported: the caller is not expected to read its remaining output.
     pub(crate) fn dismiss(&self) {
         self.mention();
         self.place().dismissed = true;
@@ -435,12 +438,12 @@ impl LiveSession {
         self.exit_told() || self.place().dismissed || self.was_told_everything()
     }
 
-    /// Whether a reply that told something may still be lost.
+    /// Whether a reply with one-time contents may still be lost.
     pub(crate) fn is_being_delivered(&self) -> bool {
         self.undelivered.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether its end was the answer to something.
+    /// Whether its end was the reply to a call.
     pub(crate) fn exit_told(&self) -> bool {
         self.place().exit == EndAnnounced::Told
     }
@@ -450,7 +453,7 @@ impl LiveSession {
     }
 }
 
-/// A screen within a budget. It is made of all the output, so what is left out of it is read there.
+/// A screen within a budget. It is made of all the output, so the marker refers to the whole span.
 pub(crate) fn screen_fitted(fitting: &Fitting<'_>, text: String, span: Span) -> Fitted {
     let marker = match fitting.marker {
         Marker::Address { session } => Marker::Made { session, of: span },

@@ -1,10 +1,11 @@
 //! The user's login environment, captured once and used for every command.
 //!
-//! A login shell runs the start-up files and prints what became of its environment and of its own state ([`state`]). That is kept
-//! until one of those files changes. A start-up file that hangs costs one bounded wait, is reported, and is not tried again until it changes.
+//! A login shell runs the start-up files and prints the resulting environment and its own state ([`state`]). They are
+//! kept until one of those files changes. A start-up file that hangs costs one bounded wait, is reported, and is not
+//! tried again until it changes.
 //!
-//! The login shell is confined like the commands that get its environment, and the variables that are withheld from them are
-//! withheld from it, too: its start-up files may lie where a command can write.
+//! The login shell is confined like the commands that get its environment, and the variables that are withheld from
+//! them are withheld from it, too: its start-up files may lie where a command can write.
 
 mod state;
 
@@ -27,9 +28,9 @@ pub(crate) use self::state::ShellState;
 use crate::environment::{Composed, Connection, EnvironmentPolicy, Overrides, Variables, get};
 use crate::shell::{Shell, ShellDialect};
 
-/// The most a start-up may print, environment included, before it is no longer looked at.
+/// The most that a start-up may print, environment included; a longer output is not read.
 const MOST_OUTPUT: u64 = 4 << 20;
-/// The most environments that are kept: a caller may ask for many policies, one after the other.
+/// The most environments that are stored: a caller may ask for many policies, one after the other.
 const MOST_KEPT: usize = 16;
 
 /// The login environments of a runtime, one for each shell and sandbox policy.
@@ -62,31 +63,31 @@ struct LoginEntry {
     environment: Arc<OnceCell<Arc<Captured>>>,
 }
 
-/// What a login leaves behind.
+/// The results of a login.
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     pub(crate) variables: Variables,
-    /// What it leaves in the shell itself.
+    /// The state that it leaves in the shell itself.
     pub(crate) state: ShellState,
     pub(crate) startup: Startup,
-    /// The names of variables that were kept from the login shell.
+    /// The names of variables that were withheld from the login shell.
     withheld: Vec<String>,
     remark: Option<String>,
     told: AtomicBool,
 }
 
-/// Who reads a shell's start-up files.
+/// The part that reads a shell's start-up files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Startup {
     /// The shell itself, if it is of the kind that always does.
     #[default]
     Own,
-    /// The login did, or tried to: nobody has to again.
+    /// The login did, or tried to: commands do not read them again.
     Done,
 }
 
 impl Captured {
-    /// The environment of a command, with the names of everything that was kept from it, sorted.
+    /// The environment of a command, with the names of all withheld variables, sorted.
     pub(crate) fn compose(
         &self,
         policy: &EnvironmentPolicy,
@@ -101,7 +102,7 @@ impl Captured {
         composed
     }
 
-    /// What went wrong, once.
+    /// The error of the login, once.
     pub(crate) fn remark(&self) -> Option<&str> {
         let remark = self.remark.as_deref()?;
         (!self.told.swap(true, Ordering::Relaxed)).then_some(remark)
@@ -109,7 +110,7 @@ impl Captured {
 }
 
 impl LoginEnvironments {
-    /// Environments that begin with this one, the runtime's own, and may take so long to make.
+    /// Environments that begin with this one, the runtime's own, and may take so long to capture.
     pub(crate) fn new(engine: Engine, base: Variables, policy: &EnvironmentPolicy, bound: Duration) -> Self {
         let (given, withheld) = policy.withhold(&base);
         let base = Arc::new(Captured { variables: base, ..Captured::default() });
@@ -187,7 +188,7 @@ impl LoginEnvironments {
         let until = Until::exit().by(Instant::now() + self.bound);
         match session.wait(&until).await {
             Met::Exit(_) | Met::Closed => {}
-            // Dropping the session, which nobody else holds, ends it.
+            // Dropping the session ends it: this is its only handle.
             _ => {
                 return Err(format!(
                     "its start-up files did not finish within {} s",
@@ -223,7 +224,7 @@ impl LoginEnvironments {
     }
 }
 
-/// The state of a file, as far as a change of it can be told from outside.
+/// The metadata of a file by which a change is noticed.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp(Option<(u64, u64, i64, i64)>);
 
@@ -234,7 +235,7 @@ impl Stamp {
     }
 }
 
-/// What a login shell of this kind reads. A directory's stamp changes with its list of files.
+/// The start-up files of a login shell of this kind. A directory's stamp changes with its list of files.
 fn startup_files(dialect: ShellDialect, variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let directory = |name: &str| get(variables, name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = directory("HOME").unwrap_or_else(|| "/".into());
@@ -255,11 +256,12 @@ fn startup_files(dialect: ShellDialect, variables: &[(OsString, OsString)]) -> V
     files
 }
 
-/// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of that one, which
-/// prints its state and its environment. Each part stands between markers. One process does it all, so the login shell begins with the
-/// limits and the umask that the first one printed.
+/// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of
+/// that one, which prints its state and its environment. Each part stands between markers. One process does it all, so
+/// the login shell begins with the limits and the umask that the first one printed.
 fn scripts(dialect: ShellDialect, marker: &str) -> (String, String) {
-    // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the end.
+    // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the
+    // end.
     let (head, tail) = marker.split_at(marker.len() / 2);
     let mark = format!("printf %s%s {head} {tail}");
     let state::Questions { names, handover, state, variables, environment } = state::Questions::of(dialect);
@@ -296,7 +298,7 @@ fn printed(journal: &Journal) -> Vec<u8> {
     printed
 }
 
-/// The parts of what a login printed.
+/// The parts of a login's output.
 struct Printed<'a> {
     /// The state of the shell before the login.
     before: &'a [u8],
@@ -322,7 +324,8 @@ fn split<'a>(bytes: &'a [u8], marker: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     Some((&bytes[..at], &bytes[at + marker.len()..]))
 }
 
-/// Without what belongs to the shell that was asked, or to its script: `set -a` exports that, too.
+/// A variable of the environment, unless it belongs to the login shell itself or to its script: `set -a` exports that,
+/// too.
 fn variable(entry: &[u8]) -> Option<(OsString, OsString)> {
     const ITS_OWN: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
     let equals = entry.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;

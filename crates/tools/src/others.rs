@@ -1,6 +1,6 @@
-//! Running sessions of other runtimes: those of other servers, and those that people run in a terminal or in the background.
-//! Where an operator shares them, a caller lists, reads and stops them. All else is for the runtime that has them: input and
-//! waiting need its hold on the process.
+//! Running sessions of other runtimes: those of other servers, and those that people run in a terminal or in the
+//! background. Where an operator shares them, a caller lists, reads and stops them. Everything else needs the runtime
+//! that owns them: input and waiting need its handle of the process.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::report;
 use crate::tool::note_lines;
 use crate::toolbox::Toolbox;
 
-/// What is known of other runtimes.
+/// Access to the sessions of other runtimes.
 pub trait OtherRuntimes: Send + Sync {
     /// Whether a session of another runtime still runs; `None` if it does not, or is this runtime's own.
     fn running(&self, record: &SessionRecord) -> Option<&'static str>;
 
-    /// Ends such a session and everything it started, which blocks. Gives the record after that.
+    /// Ends such a session and everything it started, which blocks. Returns the record after that.
     ///
     /// # Errors
     ///
-    /// When it cannot be ended, or not without ending more.
+    /// If it cannot be ended, or only together with other sessions.
     fn stop(&self, record: &SessionRecord) -> Result<SessionRecord, String>;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Other {
 }
 
 impl Toolbox {
-    /// Those that run and are not listed otherwise, oldest first.
+    /// Running ones that are not listed otherwise, oldest first.
     pub(crate) fn others(&self) -> Vec<Other> {
         let (Some(store), Some(_)) = (&self.options().store, &self.options().others) else {
             return Vec::new();
@@ -54,17 +54,17 @@ impl Toolbox {
         Some(Other { record, state })
     }
 
-    /// A session of another runtime that somebody named.
+    /// A session of another runtime, by the number or name in a call.
     pub(crate) fn other(&self, asked: &SessionRef) -> Option<Other> {
         if self.find_held(asked).is_some() || self.kept_number(asked).is_some() {
             return None;
         }
-        // Of a record that cannot be read, `Toolbox::unknown` tells.
+        // `Toolbox::unknown` reports a record that cannot be read.
         let (_, record) = self.recorded(asked).ok().flatten()?;
         self.as_other(record)
     }
 
-    /// Why a name does not say which session is to be stopped: each client has names of its own.
+    /// The error for a name that several clients use: each client has names of its own.
     fn ambiguous(&self, asked: &SessionRef) -> Option<String> {
         let SessionRef::Name(name) = asked else { return None };
         let others = self.others();
@@ -75,7 +75,7 @@ impl Toolbox {
             .then(|| format!("name: `{name}` {several}: {}; give the number", numbers.join(", ")))
     }
 
-    /// The answer to a call that stops such a session; `None` if the call is about something else.
+    /// The reply to a call that stops such a session; `None` if the call is about something else.
     pub(crate) async fn stop_other(&self, call: &Call) -> Option<Reply> {
         let is_stop = call.tool == "stop_session" && !call.arguments.contains_key("signal");
         let asked = SessionRef::of(call).filter(|_| is_stop)?;
@@ -147,7 +147,7 @@ impl Other {
         })
     }
 
-    /// Why a tool that needs more than a record does nothing with it.
+    /// Why a tool that needs more than a record refuses such a session.
     pub(crate) fn out_of_reach(&self) -> String {
         let id = self.record.start.id;
         format!(

@@ -1,14 +1,15 @@
-//! The owners of sessions: a caller sees the sessions that it started, in this runtime or an earlier one, and no others.
+//! The owners of sessions: a caller sees the sessions that it started, in this runtime or an earlier one, and no
+//! others.
 //!
-//! All runtimes of a user share one state directory, so two MCP servers could read each other's sessions by number or by
-//! name. An owner keeps clients from mistaking the sessions of others for their own. It does not keep out a program that
-//! lies about its name: any program of the same user can read the state directory itself.
+//! All runtimes of a user share one state directory, so two MCP servers could read each other's sessions by number or
+//! by name. An owner keeps clients from mistaking other clients' sessions for their own. It does not keep out a program
+//! that lies about its name: any program of the same user can read the state directory itself.
 
 use windlass_engine::SessionRecord;
 
 use crate::toolbox::Toolbox;
 
-/// Which sessions of the state directory a caller may see beside those of its own runtime.
+/// The sessions of the state directory that a caller may see beside those of its own runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
     /// Those of the same owner.
@@ -19,9 +20,9 @@ pub enum Sharing {
 }
 
 impl Toolbox {
-    /// From now on the caller is this owner. The first one stays.
+    /// Sets the caller's owner. The first one stays.
     pub fn set_owner(&self, owner: impl Into<String>) {
-        // An owner that could change would lose sight of what it started.
+        // The first one stays: with another owner the caller could not find the sessions that it started.
         let _ = self.owner_cell().set(owner.into());
     }
 
@@ -42,7 +43,7 @@ impl Toolbox {
         self.options().sharing == Sharing::All || record.start.owner.as_deref() == self.owner()
     }
 
-    /// The same words whether or not there is such a session: the answer must not tell.
+    /// A hint that is the same whether or not such a session exists, so that it does not reveal it.
     pub(crate) fn hint_about_other_owners(&self) -> &'static str {
         let hides = self.options().sharing == Sharing::Own && self.owner().is_some();
         if hides && self.options().store.is_some() {

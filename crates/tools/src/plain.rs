@@ -1,8 +1,8 @@
-//! Scripts that need no shell: one program and words that mean nothing but themselves. `bash -c` looks such a program up and
-//! becomes it, so the program is started at once, with what the shell would have left in its environment.
+//! Scripts that need no shell: one program and words that mean nothing but themselves. `bash -c` looks such a program
+//! up and becomes it, so the program is started at once, with the environment that the shell would have left.
 //!
-//! It leads its session then, as it does behind `bash -c`. What depends on that, and what can be more than a process of the
-//! user's, is left to a shell that stays.
+//! It leads its session then, as it does behind `bash -c`. Programs that depend on that, and programs that may run as
+//! another user, are left to a shell that stays.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ use crate::environment::{get, put};
 use crate::login::Captured;
 use crate::shell::{Shell, ShellDialect, find_program};
 
-/// What shells do themselves, and words that are no commands. A program may have such a name, too, but is not meant.
+/// Builtins and reserved words of shells. A program may have such a name, too, but is not meant.
 const OWN: &[&str] = &[
     ".",
     ":",
@@ -101,8 +101,8 @@ const OWN: &[&str] = &[
     "while",
 ];
 
-/// The program that a shell would become, where it is sure to be the same. The environment and the directory of the command
-/// that gives the script to the shell are complete already. Should the program not start, the shell says why.
+/// The program that a shell would become, if it is certain to be the same. The environment and the directory of the
+/// shell command are complete already. If the program does not start, the shell is used and reports why.
 pub(crate) fn without_shell(
     spec: &CommandSpec,
     (shell, script): (&Shell, &str),
@@ -137,10 +137,10 @@ pub(crate) fn without_shell(
 const MIND_THEIR_PLACE: &[&str] =
     &["setsid", "daemonize", "start-stop-daemon", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 
-/// Variables that change how bash goes about it.
+/// Variables that change how bash starts a program.
 const CHANGE_BASH: &[&str] = &["BASH_ENV", "BASHOPTS", "EXECIGNORE", "SHELLOPTS"];
 
-/// Whether nothing in the environment changes what a shell makes of a word.
+/// Whether no variable changes how a shell reads a word.
 fn is_usual(variables: &[(OsString, OsString)]) -> bool {
     let path = get(variables, "PATH").map(OsStrExt::as_bytes);
     let has_tilde = |path: &[u8]| path.split(|byte| *byte == b':').any(|entry| entry.starts_with(b"~"));
@@ -167,7 +167,7 @@ fn is_function(word: &str, variables: &[(OsString, OsString)], login: &Captured)
     login.state.definitions.contains(word) || get(variables, &format!("BASH_FUNC_{word}%%")).is_some()
 }
 
-/// The file that would be executed, if it says itself what it is: others are read by the shell as scripts.
+/// The file that would be executed, if its format is that of a program: the shell reads others as scripts.
 fn program(word: &str, spec: &CommandSpec) -> Option<PathBuf> {
     let file = if word.contains('/') {
         spec.directory.join(word)
@@ -175,12 +175,12 @@ fn program(word: &str, spec: &CommandSpec) -> Option<PathBuf> {
         find_program(word.as_ref(), &spec.environment, &spec.directory)?
     };
     access(&file, Access::EXEC_OK).ok()?;
-    // Somebody may have a lease on it, or have put a pipe in its place: nothing here waits for anybody.
+    // Another process may have a lease on the file, or have put a pipe in its place: no open here may block.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = open(&file, flags, Mode::empty()).ok()?;
     let about = fstat(&opened).ok()?;
     let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
-    // Who becomes another user cannot be ended by this one; a shell above it can.
+    // A process that becomes another user cannot be ended by this one; a shell above it can.
     if !is_file || about.st_mode & SETS_IDENTITY != 0 {
         return None;
     }
@@ -193,7 +193,7 @@ fn program(word: &str, spec: &CommandSpec) -> Option<PathBuf> {
 /// The bits by which a program runs as its owner or group.
 const SETS_IDENTITY: u32 = 0o6000;
 
-/// What a shell calls the directory that it is in: as it was told, if that is true, otherwise without links.
+/// A shell's name for its directory: `PWD` if that is correct, otherwise the path without links.
 fn own_directory(spec: &CommandSpec) -> Option<OsString> {
     let place = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
     let told = get(&spec.environment, "PWD").map(Path::new).filter(|told| told.is_absolute());
@@ -308,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is taken apart here comes out of a real shell as the same words.
+        /// The words that are split here are those that a real shell sees.
         #[test]
         fn a_shell_sees_the_same_words(script in "[a-z./:,+@%= \t-]{1,20}") {
             if let Some(words) = words(&script) {

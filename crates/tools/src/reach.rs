@@ -1,5 +1,5 @@
-//! What a policy says of single places, for tools that look at files and change them without running a command. The same
-//! plan that confines commands answers, so both agree.
+//! The decisions of a policy about single paths, for tools that look at files and change them without running a
+//! command. They come from the same plan that confines commands, so both agree.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,20 +12,20 @@ use windlass_engine::{How, OneShot, OneShotBounds};
 
 use crate::toolbox::Toolbox;
 
-/// What may be read and written.
+/// The paths that may be read and written.
 #[derive(Clone, Debug)]
 pub struct PathAccess {
-    /// What a process is confined by that works within this reach.
+    /// The plan that confines a helper within this access.
     plan: Option<Arc<Plan>>,
     places: Option<Places>,
 }
 
-/// What holds where, taken from a plan.
+/// The decisions of a plan about paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Places {
-    /// From the root of the tree down: the last one that covers a path counts.
+    /// From the root directory down: the last one that covers a path counts.
     rulings: Vec<PlaceRuling>,
-    /// What must neither come into being nor go away.
+    /// Paths that must not be created or removed.
     fixed: Vec<PathBuf>,
 }
 
@@ -41,12 +41,12 @@ impl PathAccess {
         Self { places: plan.as_deref().map(Places::of), plan }
     }
 
-    /// Whether this place, given without links, may be written.
+    /// Whether this path, free of links, may be written.
     pub fn may_write(&self, path: &Path) -> bool {
         self.places.as_ref().is_none_or(|places| places.may_write(path))
     }
 
-    /// Whether this place, given without links, may be read.
+    /// Whether this path, free of links, may be read.
     pub fn may_read(&self, path: &Path) -> bool {
         let Some(places) = &self.places else { return true };
         places.ruling_at(path).is_none_or(|ruling| ruling.access != Access::Deny)
@@ -63,12 +63,12 @@ impl PathAccess {
         self.plan.is_some()
     }
 
-    /// The same for another process, which judges as this one does. That process is confined already.
+    /// The same for another process, which decides as this one does. That process is confined already.
     pub fn to_json(&self) -> Value {
         self.places.as_ref().map_or(Value::Null, Places::to_json)
     }
 
-    /// What [`to_json`](Self::to_json) gave; `None` if it makes no sense.
+    /// Reads the value of [`to_json`](Self::to_json); `None` if it is invalid.
     pub fn from_json(value: &Value) -> Option<Self> {
         let places = if value.is_null() { None } else { Some(Places::from_json(value)?) };
         Some(Self { plan: None, places })
@@ -82,7 +82,7 @@ impl Places {
             access: ruling.access,
             pinned: ruling.pinned,
         });
-        // Tools that work outside of the sandbox have no supervisor that judges what they write.
+        // Tools that work outside of the sandbox have no supervisor that judges their writes.
         let fixed = plan.must_not_exist.iter().map(|unborn| unborn.path.clone()).chain(plan.judged_paths());
         Self { rulings: rulings.collect(), fixed: fixed.collect() }
     }
@@ -95,8 +95,8 @@ impl Places {
         let writable = self
             .ruling_at(path)
             .is_some_and(|ruling| ruling.access == Access::Write && !(ruling.pinned && ruling.path == path));
-        // An existing place only has to stay itself: paths below it may be written. A place that cannot be inspected counts as
-        // missing, which protects it.
+        // An existing path only has to stay itself: paths below it may be written. A path that cannot be inspected
+        // counts as missing, which protects it.
         let is_missing = |place: &Path| place.symlink_metadata().is_err();
         let is_kept = |place: &Path| path == place || path.starts_with(place) && is_missing(place);
         writable && !self.fixed.iter().any(|fixed| is_kept(fixed))
@@ -136,7 +136,7 @@ impl Places {
     }
 }
 
-/// A path between two processes of ours: a text where it is one, else its bytes.
+/// A path in a message between two Windlass processes: text if it is UTF-8, else its bytes.
 pub fn path_to_json(path: &Path) -> Value {
     match path.to_str() {
         Some(text) => text.into(),
@@ -144,7 +144,7 @@ pub fn path_to_json(path: &Path) -> Value {
     }
 }
 
-/// What [`path_to_json`] gave.
+/// Reads the value of [`path_to_json`].
 pub fn path_from_json(value: &Value) -> Option<PathBuf> {
     if let Some(text) = value.as_str() {
         return Some(text.into());
@@ -154,23 +154,23 @@ pub fn path_from_json(value: &Value) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// What a confined process gave back.
+/// The result of a confined process.
 #[derive(Debug)]
 pub struct ConfinedReply {
-    /// What it printed.
+    /// Its standard output.
     pub output: Vec<u8>,
-    /// What the sandbox denied it, each with the path and the rule.
+    /// The denials of its sandbox, each with the path and the rule.
     pub denials: Vec<String>,
 }
 
 impl Toolbox {
-    /// What tools may touch under this policy; why not, if it cannot be enforced.
+    /// The paths that tools may access under this policy; an error if it cannot be enforced.
     pub fn reach(&self, policy: &Policy) -> Result<PathAccess, String> {
         self.confine(policy).map(PathAccess::of).map_err(|error| error.to_string())
     }
 
-    /// Has a program work within a reach that is enforced: confined like a command, with this to read on its standard input.
-    /// Blocks until it has ended.
+    /// Runs a program within an enforced access: confined like a command, with this standard input. Blocks until it has
+    /// ended.
     pub fn run_confined(
         &self,
         reach: &PathAccess,

@@ -1,4 +1,4 @@
-//! Sessions whose output can be read, whether they still run here or only their journals are left.
+//! Sessions whose output can be read, whether they run in this runtime or only their journals are left.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl ReadableSession {
 }
 
 impl Toolbox {
-    /// A session of this caller, or an earlier one that is remembered on disk.
+    /// A session of this caller, or an earlier one with a record on disk.
     pub(crate) fn remembered(&self, asked: &SessionRef) -> Result<ReadableSession, ToolError> {
         match self.find(asked) {
             Ok(held) => Ok(ReadableSession::Held(held)),
@@ -49,7 +49,7 @@ impl Toolbox {
         }
     }
 
-    /// A session that was started before this caller came, is no longer listed, or was kept by another process.
+    /// A session that was started before this caller came, is not listed any more, or was run by another process.
     fn stored(&self, asked: &SessionRef) -> Result<Option<ReadableSession>, ToolError> {
         let Some(store) = &self.options().store else { return Ok(None) };
         let Some((number, record)) = self.recorded(asked)? else { return Ok(None) };
@@ -59,7 +59,7 @@ impl Toolbox {
         Ok(Some(ReadableSession::Stored { number, journal: Box::new(journal) }))
     }
 
-    /// Why there is no such session, or why that cannot be known.
+    /// The error for an unknown session: there is none, or its record cannot be read.
     pub(crate) fn unknown(&self, asked: &SessionRef) -> ToolError {
         if let Some(other) = self.other(asked) {
             return ToolError(other.out_of_reach());
@@ -83,7 +83,7 @@ impl Toolbox {
     }
 }
 
-/// A session that has a record and no receipt, and that no shim answers for.
+/// The error for a session that has a record and no receipt, and no shim.
 fn unended(number: Number, record: &SessionRecord) -> ToolError {
     if let Some(state) = loss(record) {
         return ToolError(format!("session {number} is {state}; read_output reads what it printed"));

@@ -1,4 +1,4 @@
-//! The answer to a call about one session: the same facts as text for a model and as JSON for programs.
+//! The reply to a call about one session: the same facts as text for a model and as JSON for programs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::random;
 use crate::report;
 use crate::toolbox::Toolbox;
 
-/// What an answer is made of.
+/// The facts of which a reply is made.
 pub(crate) struct ReplyBuilder<'a> {
     pub(crate) toolbox: &'a Toolbox,
     pub(crate) held: &'a Arc<LiveSession>,
@@ -26,21 +26,21 @@ pub(crate) struct ReplyBuilder<'a> {
     pub(crate) input: Option<InputReport>,
     pub(crate) notes: Vec<String>,
     pub(crate) delivery: &'a Delivery,
-    /// Output that is not in the answer because it cannot be read or is gone.
+    /// Output that is not in the reply because it cannot be read or was dropped.
     pub(crate) missing: Vec<Missing>,
 }
 
-/// What was written.
+/// The input of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputReport {
     offered: u64,
-    /// What of it found room in the queue.
+    /// How much of it found room in the queue.
     accepted: u64,
-    /// All that the session's queue had taken when this had been added.
+    /// The total that the session's queue had accepted after it.
     target: u64,
 }
 
-/// What became of what was written.
+/// The outcome of the input.
 struct InputOutcome {
     offered: u64,
     written: u64,
@@ -48,7 +48,7 @@ struct InputOutcome {
     refused: u64,
 }
 
-/// Output above this is fitted off the threads that serve everyone.
+/// Larger output is fitted on a blocking thread, not on those that serve all calls.
 const LARGE: u64 = 256 * 1024;
 /// Silence worth mentioning.
 const IDLE: Duration = Duration::from_secs(1);
@@ -56,27 +56,27 @@ const IDLE: Duration = Duration::from_secs(1);
 /// A session's situation at one moment.
 struct Situation {
     progress: Progress,
-    /// Its end, unless that had been told before.
+    /// Its end, unless an earlier reply reported it.
     exit: Option<Arc<Receipt>>,
     told_before: bool,
     state: Vec<String>,
     met: Option<&'static str>,
     left_running: Vec<windlass_engine::ProcessLine>,
-    /// What the sandbox refused and nobody was told yet.
+    /// The denials that no reply has reported yet.
     denials: Vec<Denial>,
     input: Option<InputOutcome>,
     /// The input that it waits for.
     input_wanted: Option<InputWanted>,
 }
 
-/// What an answer is told apart by; the same in text and data.
+/// The header of a reply; the same in text and data.
 struct Stamp {
     chunk: String,
     /// How long the call took, in seconds.
     wall: f64,
 }
 
-/// The text is for a model, which pays for each line; the field has them all.
+/// The text is for a model, which pays for each line; the field lists them all.
 const MOST_DENIALS_SHOWN: usize = 12;
 
 impl ReplyBuilder<'_> {
@@ -86,7 +86,7 @@ impl ReplyBuilder<'_> {
         let mut situation = self.situation().await;
         // The situation first: once an exit is seen, everything printed before it is readable.
         let (fitted, full_screen) = self.unread().await;
-        // From here on nothing waits: a call that is dropped was dropped before, and has told nothing.
+        // From here on nothing waits: a call that is dropped was dropped before, with nothing marked as received.
         self.note_repetition(&fitted);
         situation.denials = held.telling(self.delivery, |held| {
             held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| EndAnnounced::Told));
@@ -116,7 +116,7 @@ impl ReplyBuilder<'_> {
         let mut met = None;
         if let WaitEnd::Met(condition, how) = &self.ending {
             met = Some(*condition);
-            // The line of the exit says that, and the list of addresses a port.
+            // The line of the exit contains it already, and the list of addresses a port.
             if !matches!(*condition, "exit" | "port") {
                 state.push(how.clone());
             }
@@ -149,14 +149,14 @@ impl ReplyBuilder<'_> {
         if let WaitEnd::Waits(wanted) | WaitEnd::Input(wanted) = self.ending
             && wanted.is_probable()
         {
-            // The wait has seen more of it than one look can.
+            // The wait has more evidence than a single look.
             return Some(wanted);
         }
         let wanted = self.held.session.attention().await.wanted();
         wanted.filter(|wanted| wanted.is_seen() || progress.last_output.elapsed() >= IDLE)
     }
 
-    /// What the root left behind and is still there.
+    /// Processes that the root left running and that are still alive.
     fn left_running(&self, receipt: Option<&Receipt>) -> Vec<windlass_engine::ProcessLine> {
         match receipt {
             Some(receipt) if !receipt.left_running.is_empty() => {
@@ -172,7 +172,7 @@ impl ReplyBuilder<'_> {
             return held.unread_shown(&showing);
         }
         let fitted = tokio::task::spawn_blocking(move || held.unread_shown(&showing)).await;
-        // It ends early only with the runtime, and then nobody reads the answer.
+        // It ends early only with the runtime, and then no reply is read.
         fitted.unwrap_or_else(|_| self.held.unread_shown(&self.showing))
     }
 
@@ -186,7 +186,8 @@ impl ReplyBuilder<'_> {
 
     fn note_losses(&mut self, fitted: &Fitted) {
         let journal = self.held.session.journal();
-        // A removed file is read through the descriptor that is still open, so only this look finds out: one `fstat`.
+        // A removed file is read through the descriptor that is still open, so only this check notices the removal: one
+        // `fstat`.
         journal.check();
         let account = journal.account();
         self.missing = account.missing_in(fitted.span);
@@ -287,7 +288,7 @@ impl ReplyBuilder<'_> {
 }
 
 impl InputReport {
-    /// Of a write that offered so many bytes, of which so many were just taken.
+    /// The report of a write that offered so many bytes, of which so many were just accepted.
     pub(crate) fn of(held: &LiveSession, offered: usize, accepted: usize) -> Self {
         let target = held.session.progress().input.accepted;
         Self { offered: offered as u64, accepted: accepted as u64, target }
@@ -338,7 +339,7 @@ fn describe_running(progress: &Progress, wanted: Option<InputWanted>, state: &mu
     }
 }
 
-/// What is listened on, in one phrase.
+/// The addresses on which it listens, in one phrase.
 pub(crate) fn listening(endpoints: &[Endpoint]) -> Option<String> {
     const MOST: usize = 5;
     let shown: Vec<String> = endpoints.iter().take(MOST).map(ToString::to_string).collect();

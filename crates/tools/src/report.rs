@@ -25,7 +25,7 @@ pub(crate) fn ending(receipt: &Receipt) -> String {
     }
 }
 
-/// Why it did not end by itself, if so.
+/// Why the runtime ended it, if it did.
 pub(crate) fn killed(receipt: &Receipt) -> Option<String> {
     match (receipt.cause, receipt.exit) {
         (Cause::Itself, Exit::Signal(number)) => Some(format!("killed by {}", Signal::from(number))),
@@ -36,7 +36,7 @@ pub(crate) fn killed(receipt: &Receipt) -> Option<String> {
     }
 }
 
-/// What could not be ended although it should have been, as a sentence.
+/// Processes that should have been ended and could not be, as a sentence.
 pub(crate) fn remaining(receipt: &Receipt) -> Option<String> {
     let remaining = &receipt.remaining;
     (!remaining.is_empty()).then(|| format!("could not be ended: {}", processes(remaining)))
@@ -51,7 +51,8 @@ pub(crate) fn processes(lines: &[ProcessLine]) -> String {
     lines.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-/// The processes that a session's root left running, and, where other commands cannot signal them, the call that ends them.
+/// The processes that a session's root left running, and, where other commands cannot signal them, the call that ends
+/// them.
 pub(crate) fn left_running(lines: &[ProcessLine], held: &LiveSession) -> String {
     let (count, number) = (lines.len(), held.number);
     let names = left_processes(lines);
@@ -131,7 +132,7 @@ fn withheld_names(names: &[String]) -> Option<String> {
 
 /// The beginning of a text on one line.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
-    // What is cut off need not be put into one line first; spaces may make that a little shorter.
+    // The cut part need not be put into one line first; spaces may make the result a little shorter.
     let near = beginning(text, longest.saturating_mul(8));
     beginning(&near.split_whitespace().collect::<Vec<_>>().join(" "), longest)
 }
@@ -198,7 +199,7 @@ pub(crate) fn processes_json(lines: &[ProcessLine]) -> Value {
     lines.iter().map(|line| json!({ "pid": line.pid, "command": line.command })).collect()
 }
 
-/// What a sandbox refused, for programs.
+/// Denials of a sandbox, for programs.
 pub fn denials_json(denials: &[Denial]) -> Value {
     let json = |denial: &Denial| {
         json!({
@@ -211,7 +212,7 @@ pub fn denials_json(denials: &[Denial]) -> Value {
     denials.iter().map(json).collect()
 }
 
-/// Output that an answer does not show, as a note.
+/// Output that a reply does not show, as a note.
 pub(crate) fn missing(missing: &Missing, session: Option<Number>) -> String {
     let Missing { span, why } = missing;
     let of = session.map(|number| format!(" of session {number}")).unwrap_or_default();
@@ -233,7 +234,7 @@ pub(crate) fn missing_json(missing: &[Missing]) -> Value {
     missing.iter().map(json).collect()
 }
 
-/// That later readers will not find all of the output, as a note.
+/// A note that later readers will not find all of the output.
 pub(crate) fn degraded(degraded: &Degraded) -> String {
     format!("not all of the output from byte {} on is on disk: {}", degraded.at, degraded.reason)
 }

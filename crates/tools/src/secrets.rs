@@ -1,8 +1,8 @@
-//! Which variables look like secrets, by their name or by their value. The one list for every way to start commands: the
-//! tools, the agent, and the servers that start processes for others.
+//! Recognises variables that look like secrets, by their name or by their value. The one list for every way to start
+//! commands: the tools, the agent, and the servers that start processes for others.
 //!
-//! It errs on the side of withholding: a variable too few is named in the reply and can be given explicitly, while one too
-//! many is sent to a model's provider by the first command that prints its environment.
+//! It errs on the side of withholding: a variable too few is named in the reply and can be given explicitly, while one
+//! too many is sent to a model's provider by the first command that prints its environment.
 
 use std::ffi::OsStr;
 
@@ -52,7 +52,7 @@ const HARMLESS: [(&str, &str); 14] = [
     ("MAX_TOKENS", "a number"),
 ];
 
-/// Whether commands are not given this variable unless somebody asks for it by name.
+/// Whether commands get this variable only if the configuration or a call names it.
 pub fn looks_secret(name: &OsStr, value: &OsStr) -> bool {
     is_secret_name(&name.to_string_lossy()) || holds_secret(&value.to_string_lossy())
 }

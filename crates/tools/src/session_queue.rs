@@ -1,11 +1,13 @@
-//! The order of calls about one session: they are carried out as they arrived, and each reply has the output of its own call.
+//! The order of calls about one session: they are carried out as they arrived, and each reply has the output of its own
+//! call.
 //!
-//! A call takes its ticket when it arrives, before a task is spawned for it: tasks are polled in any order. A write holds up
-//! the calls behind it until its reply is made, so that no other reply shows its output. It holds them up for no longer than
-//! its yield time, whatever its `until` says: a program may need the next line to get to where the first call waits for.
+//! A call takes its ticket when it arrives, before a task is spawned for it: tasks are polled in any order. A write
+//! holds up the calls behind it until its reply is made, so that no other reply shows its output. It holds them up for
+//! no longer than its yield time, whatever its `until` says: a program may need the next line to reach the state for
+//! which the first call waits.
 //!
-//! A reply that is made is not yet on its way: tasks carry it to the transport, in any order. A transport that answers in the
-//! order of arrival says when a response is sent, and the calls behind it wait for that, too.
+//! A finished reply is not yet on its way: tasks carry it to the transport, in any order. A transport that answers in
+//! the order of arrival reports when a response is sent, and the calls behind it wait for that, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +21,8 @@ use crate::arguments::{SessionRef, session};
 use crate::delivery::Delivery;
 use crate::toolbox::Toolbox;
 
-/// How long a response that is made may take to be sent while calls wait behind it. A client that does not read one of its
-/// connections must not block its others.
+/// How long calls wait until a finished response is sent. A client that does not read one of its connections must not
+/// block its others.
 const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Calls that were admitted and hold up others, by session.
@@ -30,7 +32,7 @@ pub(crate) struct SessionQueues(Mutex<BTreeMap<SessionRef, Vec<Stages>>>);
 /// How far a call has got.
 #[derive(Clone, Debug, Default)]
 struct Stages {
-    /// The session has what the call gives it.
+    /// The call has taken effect on the session: its input was written.
     effective: CancellationToken,
     /// Calls behind it may be carried out.
     released: CancellationToken,
@@ -40,8 +42,8 @@ struct Stages {
     sent: CancellationToken,
 }
 
-/// The place of a call among those about the same session. The calls behind it are let go when its last handle is dropped,
-/// or before.
+/// The place of a call among those about the same session. The calls behind it are released when its last handle is
+/// dropped, or before.
 #[derive(Clone, Debug)]
 pub struct CallTicket(Arc<Ticket>);
 
@@ -50,26 +52,26 @@ struct Ticket {
     before: Vec<Stages>,
     own: Stages,
     rank: Rank,
-    /// A transport says when the response is sent.
+    /// The transport reports when the response is sent.
     is_sent_in_order: AtomicBool,
 }
 
 /// How a call stands to those before it and behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
-    /// Has output of its own, for which those behind it wait for so long.
+    /// Has output of its own, for which the calls behind it wait for so long.
     Writes(Duration),
-    /// Looks at the output, after what the calls before it did and before what those behind it do.
+    /// Reads the output, after the calls before it and before those behind it.
     Reads,
     /// Waits for the session. It may wait for minutes, and those behind it do not.
     Polls,
-    /// Must not wait for replies: it is what ends them.
+    /// Must not wait for replies: it can end the calls that wait.
     Controls,
 }
 
 impl Toolbox {
-    /// Takes the place of a call that has just arrived. A protocol that hands its calls to tasks takes it before it spawns
-    /// them; [`Toolbox::call`] takes it where the call has none. There is none for calls about no session.
+    /// Takes the place of a call that has just arrived. A protocol that runs its calls in tasks takes it before it
+    /// spawns them; [`Toolbox::call`] takes it if the call has none. Calls about no session have none.
     pub fn ticket(&self, tool: &str, arguments: &Map<String, Value>) -> Option<CallTicket> {
         let rank = Rank::of(tool, arguments)?;
         // A call that names a session twice must not wait for itself.
@@ -77,7 +79,7 @@ impl Toolbox {
         Some(self.queues().ticket(sessions, rank))
     }
 
-    /// The same session has the same key, whether it is named or numbered.
+    /// The same session has the same key, whether a call names or numbers it.
     fn canonical(&self, asked: SessionRef) -> SessionRef {
         self.find_held(&asked).map_or(asked, |held| SessionRef::Number(held.number.0))
     }
@@ -121,10 +123,10 @@ impl SessionQueues {
 }
 
 impl CallTicket {
-    /// Has the calls behind this one wait until the response to its request is sent or lost. A response that is sent before
-    /// the reply is made, because the call became a task, holds up nothing.
+    /// Makes the calls behind this one wait until the response to its request is sent or lost. A response that is sent
+    /// before the reply is made, because the call became a task, holds up nothing.
     pub fn sent_with(&self, response: &Delivery) {
-        // No handle of the delivery is kept: a response is lost when the transport drops its last one.
+        // No handle of the delivery may be held here: a response is lost when the transport drops its last one.
         let sent = self.0.own.sent.clone();
         response.on_settled(move |_| sent.cancel());
         self.0.is_sent_in_order.store(true, Ordering::Relaxed);
@@ -156,7 +158,8 @@ impl CallTicket {
         }
     }
 
-    /// Holds up the calls behind this one until its reply is made, but not for longer than this from when the session has its text.
+    /// Holds up the calls behind this one until its reply is made, but for no longer than this after the session has
+    /// received its text.
     async fn write<T>(&self, call: impl Future<Output = T>, hold: Duration) -> T {
         let mut call = std::pin::pin!(call);
         tokio::select! {
@@ -164,7 +167,7 @@ impl CallTicket {
             done = &mut call => return done,
             () = self.0.own.effective.cancelled() => {}
         }
-        // timer: a call may wait for what only a later call brings about.
+        // timer: a call may wait for an event that only a later call causes.
         if let Ok(done) = tokio::time::timeout(hold, &mut call).await {
             return done;
         }
@@ -172,7 +175,7 @@ impl CallTicket {
         call.await
     }
 
-    /// Notes that the session has what this call gives it.
+    /// Notes that the call has taken effect on the session.
     pub(crate) fn is_effective(&self) {
         self.0.own.effective.cancel();
     }
@@ -198,7 +201,7 @@ impl Stages {
         self.replied.cancel();
     }
 
-    /// Nothing more comes of the call: releases those behind it, unless they wait for its response to be sent.
+    /// The call is done: releases those behind it, unless they wait for its response to be sent.
     fn end(&self) {
         if !self.replied.is_cancelled() {
             self.release();

@@ -1,5 +1,5 @@
-//! Shells, and how a script reaches one without standing in its arguments: `pkill -f` with a word of the script must not
-//! hit the shell that runs it.
+//! Shells, and how a script reaches one without appearing in its arguments: `pkill -f` with a word of the script must
+//! not hit the shell that runs it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ pub(crate) struct Shell {
     pub(crate) dialect: ShellDialect,
 }
 
-/// What a shell understands beyond POSIX.
+/// The features of a shell beyond POSIX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ShellDialect {
     Bash,
@@ -48,13 +48,13 @@ pub(crate) struct ShellCommand {
 /// The most bytes a script may have.
 const LONGEST_SCRIPT: usize = 12 * 120 * 1024;
 
-/// How each shell reads its script from descriptor 3, and the state of the login from descriptor 4. Both are closed before the
-/// script's first command runs, so no child inherits them. The text in quotation marks is expanded before any of it runs, so
-/// the script is already read when the variable goes; and as that happens on the script's first line, the shell counts lines as
-/// the author does.
+/// How each shell reads its script from descriptor 3, and the state of the login from descriptor 4. Both are closed
+/// before the script's first command runs, so no child inherits them. The text in quotation marks is expanded before
+/// any of it runs, so the script is already read when the variable goes; and as that happens on the script's first
+/// line, the shell counts lines as the author does.
 ///
-/// An environment variable would be simpler, but a caller of the tools could set it, too, and so run another script than the
-/// one that was judged and recorded.
+/// An environment variable would be simpler, but a caller of the tools could set it, too, and so run another script
+/// than the one that was judged and recorded.
 const BASH: &str = "mapfile -d '' -t -u 3 windlass_code_mode; exec 3<&-; eval \"unset windlass_code_mode; $windlass_code_mode\"";
 const BASH_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_code_mode; exec 4<&-; eval \"$windlass_code_mode\"; \
      mapfile -d '' -t -u 3 windlass_code_mode; exec 3<&-; \
@@ -64,13 +64,14 @@ const ZSH_WITH_STATE: &str = "windlass_code_mode=\"$(</proc/self/fd/4)\"; exec 4
      windlass_code_mode=\"$(</proc/self/fd/3)\"; exec 3<&-; \
      eval \"unset windlass_code_mode windlass_options; $windlass_options$windlass_code_mode\"";
 const POSIX: &str = ". /proc/self/fd/3";
-/// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a file,
-/// through a descriptor of its own; ours is closed by the script's first words.
+/// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a
+/// file, through a descriptor of its own; the one that it inherited is closed by the script's first words.
 const POSIX_CLOSES: &str = "exec 3<&-; ";
 
-/// The script as a file, for bash that traces it: bash prints a `+` for each level of evaluation, so a script within `eval` would be
-/// traced with two. A file costs something else: messages of bash begin with its name, so other scripts are not run this way. The words
-/// that close the descriptor stand on the script's first line, and bash reads that line whole before it runs a word of it.
+/// The script as a file, for bash that traces it: bash prints a `+` for each level of evaluation, so a script within
+/// `eval` would be traced with two. A file costs something else: messages of bash begin with its name, so other scripts
+/// are not run this way. The words that close the descriptor stand on the script's first line, and bash reads that line
+/// whole before it runs a word of it.
 const BASH_FILE: &str = "/proc/self/fd/3";
 const BASH_FILE_CLOSES: &str = "exec 3<&-; BASH_ARGV0=$BASH; unset BASH_ARGV0; ";
 const BASH_FILE_CLOSES_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_code_mode; exec 4<&-; eval \"$windlass_code_mode\"; \
@@ -85,7 +86,7 @@ pub(crate) enum ShellError {
         "`{path}` is neither listed in /etc/shells nor the configured shell: give a name such as `bash`, or leave it out"
     )]
     NotAllowed {
-        /// As it was asked for.
+        /// The path in the call.
         path: String,
     },
 }
@@ -107,8 +108,9 @@ impl AllowedShells<'_> {
 }
 
 impl Shell {
-    /// The shell that was asked for, by name or path, and a note where another one is used in its place: `/bin/sh` runs what no
-    /// known shell runs. A path may lead into a place that commands can write, so only known ones are accepted.
+    /// The shell with this name or path, and a note if another one is used in its place: `/bin/sh` runs scripts for
+    /// shells of an unknown kind. A path may lead into a directory that commands can write, so only known ones are
+    /// accepted.
     pub(crate) fn find(
         asked: &OsStr,
         allowed: &AllowedShells<'_>,
@@ -139,7 +141,7 @@ impl Shell {
         (Self { program: PathBuf::from("/bin/sh"), dialect: ShellDialect::Posix }, Some(note))
     }
 
-    /// The command that runs a script that was checked, in what a login left behind.
+    /// The command that runs a checked script in the state that a login left.
     pub(crate) fn command(&self, script: &str, login: &Captured) -> ShellCommand {
         let has_state = !login.state.script.is_empty();
         // The file's first line is read before the login's aliases are there, which it may use.
@@ -184,7 +186,8 @@ impl Shell {
     }
 }
 
-/// Whether a script may set the option `xtrace`. Words that only look like it cost a different name in messages, no more.
+/// Whether a script may set the option `xtrace`. Words that only look like it cost a different name in messages, no
+/// more.
 fn turns_trace_on(script: &str) -> bool {
     let is_between = |char: char| char.is_whitespace() || ";&|(){}`".contains(char);
     let is_trace = |word: &str| {
@@ -211,7 +214,7 @@ pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument>
     Ok(())
 }
 
-/// The name of a process as a person would write it: a shell's own arguments say nothing about what it runs.
+/// The command line of a process as a person would write it: a shell's own arguments do not show the script.
 pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
     let (program, arguments) = command.split_once(' ')?;
     let boots = [BASH, BASH_WITH_STATE, BASH_FILE, ZSH, ZSH_WITH_STATE, POSIX];
@@ -314,7 +317,7 @@ mod tests {
         assert_eq!(readable, "/bin/bash -c 'echo precious'");
         assert_eq!(readable_command("sleep 5", "echo precious"), None);
         assert_eq!(readable_command("sleep 5…", "echo precious"), None);
-        // Logins that leave a state make the command line longer than what is kept of it.
+        // The login state makes these command lines longer than the part that is kept of one.
         for boot in [BASH_WITH_STATE, ZSH_WITH_STATE] {
             for cut in 30..boot.len() {
                 let command = format!("/bin/shell -c {}…", &boot[..cut]);

@@ -1,4 +1,4 @@
-//! Sessions that outlive this runtime: somebody else keeps them, and calls about them are passed on.
+//! Sessions that outlive this runtime: each is run by its shim, and calls about it are passed on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -20,25 +20,25 @@ use crate::report;
 use crate::tool::{ToolError, note_lines};
 use crate::toolbox::{Numbering, Toolbox};
 
-/// Something that will be there.
+/// A boxed future of a result.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Those who keep sessions that outlive this runtime.
+/// Access to the shims of detached sessions.
 pub trait Shims: Send + Sync {
     /// Has a new shim carry out a call that starts a session.
     fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<ShimStarted, String>>;
 
-    /// Has the shim of a session carry out a call. It answers, whatever becomes of the shim.
+    /// Has the shim of a session carry out a call. Returns an outcome even if the shim dies meanwhile.
     fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, PassedOn>;
 
-    /// Forgets a shim that is dead. Until then its session is among those that are kept.
+    /// Forgets a dead shim. Until then its session is listed among the detached ones.
     fn forget(&self, session: u64);
 
-    /// The sessions that are kept now, by the numbers their callers use.
+    /// The detached sessions that have a shim now, by the numbers that their callers use.
     ///
     /// # Errors
     ///
-    /// When it cannot be known which are: why, and where was looked.
+    /// If they cannot be listed: the reason, and the directory.
     fn kept(&self) -> Result<Vec<u64>, String>;
 }
 
@@ -47,18 +47,18 @@ pub trait Shims: Send + Sync {
 pub enum PassedOn {
     /// The shim answered.
     Answered(Reply),
-    /// No process keeps this session.
+    /// No shim runs this session.
     NotKept,
-    /// The process that kept it is dead and did not leave in order: it was killed.
+    /// The shim is dead and did not exit in order: it was killed.
     Died,
-    /// A process keeps it and did not carry the call out.
+    /// The shim is alive and did not carry the call out.
     Failed(ShimFailure),
 }
 
-/// A shim that is there and cannot be talked to.
+/// A living shim that cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShimFailure {
-    /// The shim's process, if the kernel tells.
+    /// The shim's process, if the kernel shows it.
     pub pid: Option<u32>,
     /// The problem, as the end of a sentence that begins with the shim.
     pub problem: String,
@@ -92,16 +92,16 @@ impl ShimFailure {
     }
 }
 
-/// What a new shim says.
+/// The result of a new shim's start.
 #[derive(Clone, Debug)]
 pub struct ShimStarted {
-    /// Its answer to the call.
+    /// Its reply to the call.
     pub reply: Reply,
     /// The session's number in the store, if there is a session.
     pub id: Option<SessionId>,
 }
 
-/// What one caller knows of sessions that others keep.
+/// One caller's knowledge of detached sessions.
 #[derive(Debug, Default)]
 pub(crate) struct DetachedSessions {
     started: Mutex<BTreeMap<Number, Known>>,
@@ -114,14 +114,14 @@ struct Known {
     end: EndAnnounced,
 }
 
-/// How often a caller hears that a call which somebody else carries out is still going on.
+/// The interval of progress reports while a shim carries out a call.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// How long a list waits for shims, all of them together.
 const LISTED_WITHIN: Duration = Duration::from_secs(5);
 
 impl ShimFailure {
-    /// One that has not answered in time.
+    /// The failure of a shim that has not answered in time.
     pub fn late(within: Duration) -> Self {
         let problem = format!("does not answer within {}", report::seconds(within));
         let remedy = "ask again later, or end it with `windlass stop`".to_owned();
@@ -138,7 +138,7 @@ impl ShimFailure {
 }
 
 impl Toolbox {
-    /// The answer to a call that is not for this runtime; `None` if it is.
+    /// The reply to a call that a shim or another runtime carries out; `None` if this runtime does.
     pub(crate) async fn elsewhere(&self, call: &Call) -> Option<Reply> {
         let shims = self.options().shims.clone()?;
         match call.tool.as_str() {
@@ -158,7 +158,7 @@ impl Toolbox {
                         None
                     }
                     PassedOn::Failed(failure) if call.tool == "read_output" => {
-                        // Its journal needs no shim.
+                        // Its journal can be read without the shim.
                         self.remark_now(failure.sentence(number));
                         None
                     }
@@ -175,7 +175,7 @@ impl Toolbox {
         call.arguments.insert("lifetime".into(), "runtime".into());
         call.owner = self.owner().map(str::to_owned);
         let name = call.arguments.get("name").and_then(Value::as_str).map(str::to_owned);
-        // Whether the name is free is for the new shim to find out: it claims the name on disk.
+        // The new shim checks whether the name is free: it claims the name on disk.
         let started = match alive(&call, shims.start(&call)).await {
             Ok(started) => started,
             Err(reason) => {
@@ -190,7 +190,7 @@ impl Toolbox {
         started.reply
     }
 
-    /// What this caller had kept by others, running or not.
+    /// The detached sessions of this caller, running or not.
     pub(crate) fn kept_summaries(&self) -> Vec<SessionSummary> {
         let numbers: Vec<Number> = self.kept().lock().keys().copied().collect();
         let summary = |number: Number| {
@@ -222,7 +222,7 @@ impl Toolbox {
         numbers.into_iter().filter_map(summary).collect()
     }
 
-    /// Sessions that this caller had kept by others and that are over, and so are their shims.
+    /// Detached sessions of this caller that are over, and whose shims have exited.
     pub(crate) fn ended_kept(&self) -> Vec<Ended> {
         let reachable = self.reachable();
         let numbers: Vec<Number> = self.kept().lock().keys().copied().collect();
@@ -230,9 +230,9 @@ impl Toolbox {
         gone.filter_map(|number| self.ended(&SessionRef::Number(number.0))).collect()
     }
 
-    /// The number of a session that somebody else keeps, if this caller may reach it.
+    /// The number of a detached session, if this caller may reach it.
     pub(crate) fn kept_number(&self, asked: &SessionRef) -> Option<Number> {
-        // A name belongs to the session that runs: one of this runtime that is over does not hide a kept one.
+        // A name belongs to the running session: a finished one of this runtime does not hide a detached one.
         let is_own = |held: Arc<LiveSession>| {
             matches!(asked, SessionRef::Number(_)) || held.session.receipt().is_none()
         };
@@ -246,8 +246,9 @@ impl Toolbox {
         })
     }
 
-    /// A caller reaches what it started itself and, where numbers are those of the store, what it may see there. Where the
-    /// shims cannot be listed it reaches none; [`Toolbox::blind_spots`] says so.
+    /// The detached sessions that the caller may reach: those that it started itself and, if numbers are those of the
+    /// store, those that it may see there. If the shims cannot be listed it reaches none; [`Toolbox::blind_spots`] says
+    /// so.
     pub(crate) fn reachable(&self) -> Vec<Number> {
         let Some(shims) = &self.options().shims else { return Vec::new() };
         let mut kept: Vec<Number> = shims.kept().unwrap_or_default().into_iter().map(Number).collect();
@@ -257,7 +258,8 @@ impl Toolbox {
         kept
     }
 
-    /// Reasons why this caller may not see all sessions, one sentence each: shims that cannot be listed, unreadable records.
+    /// Reasons why this caller may not see all sessions, one sentence each: shims that cannot be listed, unreadable
+    /// records.
     pub(crate) fn blind_spots(&self) -> Vec<String> {
         let kept = self.options().shims.as_ref().map(|shims| shims.kept());
         let mut spots = match kept {
@@ -287,8 +289,8 @@ impl Toolbox {
         }
     }
 
-    /// Only its record says to which client a session belongs: one that cannot be read is shown to callers that may see all.
-    /// [`Toolbox::blind_spots`] tells the others that there is such a record.
+    /// Only its record names the client of a session: one that cannot be read is shown to callers that may see all.
+    /// [`Toolbox::blind_spots`] reports such a record to the other callers.
     fn may_reach(&self, number: Number) -> bool {
         let Some(store) = &self.options().store else { return false };
         let shares_all = self.options().sharing == Sharing::All;
@@ -307,13 +309,13 @@ impl Toolbox {
             Some(known) => known.name,
             None => {
                 let store = self.options().store.as_ref()?;
-                // A session whose record cannot be read is reached by its number.
+                // A session whose record cannot be read is reached by its number alone.
                 store.load(SessionId::new(number.0)).ok()?.start.name
             }
         }
     }
 
-    /// The entries of kept sessions for a list. All shims are asked at once, and not for long: one that is stopped holds up
+    /// The list entries of detached sessions. All shims are asked at once, and not for long: a stopped shim holds up
     /// nothing.
     pub(crate) async fn kept_entries(&self, delivery: &Delivery) -> Vec<Reply> {
         let Some(shims) = self.options().shims.clone() else { return Vec::new() };
@@ -343,8 +345,8 @@ impl Toolbox {
         answers.into_iter().filter_map(entry).collect()
     }
 
-    /// The record of a session whose shim was killed before it recorded the end. A dead shim of any other is forgotten; that of
-    /// a lost one is what tells later callers of it, until its record is removed.
+    /// The record of a session whose shim was killed before it recorded the end. Any other dead shim is forgotten; the
+    /// entry of a lost session's shim shows later callers the loss, until the record is removed.
     fn forget_unless_lost(&self, shims: &dyn Shims, number: Number) -> Option<SessionRecord> {
         let lost = self.kept_record(number).filter(|record| loss(record).is_some());
         if lost.is_none() {
@@ -387,8 +389,8 @@ impl Toolbox {
         Reply::new(text, json!({ "sessions": [entry] }))
     }
 
-    /// The end of a session that this caller started is announced from its record. Its shim announces it, too, to whoever
-    /// asks first, and that would be once too often.
+    /// Removes the shim's announcement from a reply. This runtime announces, from the record, the end of a session that
+    /// this caller started; the shim announces it, too, to the first client that asks, and that would be a second time.
     fn without_own_announcement(&self, number: Number, mut reply: Reply) -> Reply {
         if self.kept().lock().contains_key(&number) {
             let announcement = format!("Note: session {number} ");
@@ -398,7 +400,7 @@ impl Toolbox {
         reply
     }
 
-    /// Waits for one kept session, as `wait_sessions` would.
+    /// Waits for one detached session, as `wait_sessions` would.
     pub(crate) async fn wait_kept(&self, number: Number, call: &Call) -> PassedOn {
         let Some(shims) = self.options().shims.clone() else { return PassedOn::NotKept };
         let mut call = call.clone();
@@ -418,7 +420,7 @@ impl Toolbox {
         }
     }
 
-    /// Notes that a reply tells the end of a session, and returns what its caller knew before.
+    /// Notes that a reply reports the end of a session, and returns the earlier state.
     pub(crate) fn tell_kept_end(&self, number: Number, delivery: &Delivery) -> Option<EndAnnounced> {
         let before = self.kept().set_end(number, EndAnnounced::Told)?;
         self.untell_on_loss(number, before, delivery);
@@ -432,7 +434,7 @@ impl Toolbox {
         });
     }
 
-    /// Ends of detached sessions that this caller started and was not told of.
+    /// Announces ends of detached sessions that this caller started and that no reply has reported.
     pub(crate) fn kept_announcements(&self, delivery: &Delivery) -> Vec<String> {
         let Some(store) = &self.options().store else { return Vec::new() };
         let mut announcements = Vec::new();
@@ -462,7 +464,7 @@ impl DetachedSessions {
         found.and_then(|(number, known)| Some((*number, known.id?)))
     }
 
-    /// Notes what the caller knows of the end of a session, and returns what it knew before.
+    /// Sets how far the end of a session was announced, and returns the earlier state.
     fn set_end(&self, number: Number, end: EndAnnounced) -> Option<EndAnnounced> {
         self.lock().get_mut(&number).map(|known| std::mem::replace(&mut known.end, end))
     }
@@ -500,14 +502,14 @@ fn is_detached(arguments: &Map<String, Value>) -> bool {
     arguments.get("lifetime").and_then(Value::as_str) == Some("detached")
 }
 
-/// Waits for somebody else, telling whoever listens that the call is still going on.
+/// Waits for another process, and reports to the caller that the call is still going on.
 pub(crate) async fn alive<T>(call: &Call, answer: Pending<'_, T>) -> T {
     let Some(tell) = &call.progress else { return answer.await };
     let tell: &Arc<dyn Fn(Progress) + Send + Sync> = tell;
     let began = Instant::now();
     let mut answer = answer;
     loop {
-        // timer: whoever listens wants a sign of life.
+        // timer: the caller wants a sign of life.
         match tokio::time::timeout(SIGN_OF_LIFE, &mut answer).await {
             Ok(answer) => return answer,
             Err(_) => tell(Progress { elapsed: began.elapsed(), bytes: 0, tail: Vec::new() }),

@@ -1,4 +1,4 @@
-//! The tools, one file each: arguments, description, call. What they share is here.
+//! The tools, one file each with arguments, description and call. Their shared parts are here.
 
 mod classic;
 mod exec_command;
@@ -48,7 +48,7 @@ pub(crate) struct CallContext<'a> {
     pub(crate) began: Instant,
 }
 
-/// Carries a call out. `None`: there is no such tool.
+/// Carries a call out. `None`: no tool has that name.
 pub(crate) async fn call(tool: &Tool, visit: CallContext<'_>) -> Reply {
     let (toolbox, delivery) = (visit.toolbox, visit.call.delivery.clone());
     let reply = match tool.name {
@@ -69,7 +69,8 @@ pub(crate) async fn call(tool: &Tool, visit: CallContext<'_>) -> Reply {
 pub(crate) struct ToolError(pub(crate) String);
 
 impl ToolError {
-    /// It is an answer like any other, so it also tells what is due. What came in may be long; what goes out is not.
+    /// The error as a reply, which carries due announcements like any other. It is shortened: the arguments that it
+    /// quotes may be long.
     pub(crate) fn reply(self, notes: &[String]) -> Reply {
         const LONGEST: usize = 4000;
         let complaint = report::beginning(&self.0, LONGEST);
@@ -94,7 +95,7 @@ impl From<StartError> for ToolError {
     }
 }
 
-/// How long a call waits before it answers, in milliseconds.
+/// How long a call waits before it replies, in milliseconds.
 #[derive(Clone, Copy)]
 struct Yield {
     default: u64,
@@ -109,9 +110,9 @@ impl Yield {
     }
 }
 
-/// The output budget when nobody says otherwise.
+/// The output budget without an argument.
 const DEFAULT_BUDGET: u64 = 10_000;
-/// The most that one answer shows, whatever is asked for: no host takes more.
+/// The most that one reply shows, whatever is asked for: no host takes more.
 const MOST_BUDGET: u64 = 1_000_000;
 
 impl CallContext<'_> {
@@ -144,7 +145,7 @@ impl CallContext<'_> {
     }
 }
 
-/// Notes of answers that have no other place for them.
+/// Notes of replies that have no other place for them.
 pub(crate) fn note_lines(notes: &[String]) -> String {
     notes.iter().map(|note| format!("Note: {note}\n")).collect()
 }

@@ -1,4 +1,4 @@
-//! One caller's view of an engine: its sessions under its numbers, and what it has not been told yet.
+//! One caller's view of an engine: its sessions under its numbers, and the announcements that it has not received yet.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,20 +33,20 @@ use crate::shims::{DetachedSessions, Shims};
 use crate::tool::{self, CallContext, ToolError};
 use crate::{random, report};
 
-/// How a toolbox works.
+/// The settings of a toolbox.
 #[derive(Clone)]
 pub struct ToolboxOptions {
-    /// Which tools there are.
+    /// The set of tools.
     pub profile: Profile,
     /// How tokens are counted.
     pub tokenizer: Tokenizer,
-    /// Where commands run that do not say where. Absolute.
+    /// The default directory of commands. Absolute.
     pub directory: PathBuf,
     /// The user's shell.
     pub shell: PathBuf,
     /// The runtime's own environment.
     pub environment: Variables,
-    /// What of it commands get.
+    /// The rules by which commands inherit from it.
     pub policy: EnvironmentPolicy,
     /// How long a shell's start-up files may take.
     pub login_bound: Duration,
@@ -54,19 +54,19 @@ pub struct ToolboxOptions {
     pub classic_characters: u64,
     /// How sessions are numbered.
     pub numbering: Numbering,
-    /// Where earlier sessions are remembered. Without it, only the caller's own are.
+    /// The store of earlier sessions. Without it, only the caller's own are known.
     pub store: Option<Store>,
-    /// Who keeps sessions that outlive this runtime. Without them there are none.
+    /// Access to the shims of sessions that outlive this runtime. Without it none can be started.
     pub shims: Option<Arc<dyn Shims>>,
-    /// What commands may touch. Their workspace is the directory above.
+    /// The sandbox policy of commands. Their workspace is the directory above.
     pub sandbox: Policy,
-    /// Places at which the runtime waits for calls: no confined command sees them.
+    /// The sockets on which the runtime accepts calls: no confined command sees them.
     pub doors: Vec<PathBuf>,
-    /// Which commands may run. Without rules all may.
+    /// The rules for commands. Without rules all may run.
     pub rules: Option<Arc<Rules>>,
-    /// Which of the sessions that others started its caller may see.
+    /// The sessions of other clients that the caller may see.
     pub sharing: Sharing,
-    /// What is known of the runtimes that run them. Without it, only what is over or has a shim is shown.
+    /// Access to other runtimes. Without it, only sessions that are over or have a shim are shown.
     pub others: Option<Arc<dyn OtherRuntimes>>,
 }
 
@@ -100,7 +100,7 @@ pub enum Numbering {
     /// As the engine does: small, one after the other.
     #[default]
     Plain,
-    /// So that nobody who was not told can name one.
+    /// Random, so that a caller can name only sessions whose numbers it received.
     Secret,
 }
 
@@ -124,13 +124,13 @@ struct Inner {
     owner: OnceLock<String>,
 }
 
-/// Events that a listener may be late by.
+/// The most events by which a listener may be late.
 const EVENT_QUEUE: usize = 256;
-/// Output is told of at most this often for each session.
+/// The least interval between two output events of a session.
 const OUTPUT_EVERY: Duration = Duration::from_secs(1);
 /// Sessions that are over and stay listed.
 const MOST_FINISHED: usize = 256;
-/// How many there may be beyond that before the oldest are no longer listed.
+/// The number of further finished sessions after which the oldest are unlisted together.
 const FORGOTTEN_TOGETHER: usize = 64;
 
 impl fmt::Debug for Toolbox {
@@ -163,7 +163,7 @@ impl Toolbox {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The same tools for another caller, who has sessions of its own. What a login gave is found out only once.
+    /// The same tools for another caller, which has sessions of its own. Both share the captured logins.
     #[must_use]
     pub fn for_another_caller(&self) -> Self {
         let inner = Inner {
@@ -211,7 +211,7 @@ impl Toolbox {
     async fn carry_out(&self, mut call: Call) -> Result<Reply, UnknownTool> {
         let tool = self.inner.tools.iter().find(|tool| tool.name == call.tool);
         let tool = tool.ok_or_else(|| UnknownTool(call.tool.clone()))?;
-        // Before anything is started, here or elsewhere; and no time counts that a person takes.
+        // Before anything is started, here or in another process; the time that a person takes does not count.
         if let Err(refusal) = self.approve(&mut call).await {
             return Ok(refusal.reply(&self.announcements(None, &call.delivery)));
         }
@@ -229,24 +229,25 @@ impl Toolbox {
         Ok(tool::call(tool, CallContext { toolbox: self, call: &call, arguments, began }).await)
     }
 
-    /// What happens to the sessions.
+    /// The events of the sessions.
     pub fn events(&self) -> broadcast::Receiver<SessionEvent> {
         self.inner.events.subscribe()
     }
 
-    /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
+    /// Whether every session is over and its end and output were reported: only its transcript may be asked for now.
     pub fn has_told_everything(&self) -> bool {
         let is_done =
             |held: &Arc<LiveSession>| is_over(held) && held.needs_no_telling() && !held.is_being_delivered();
         self.held().iter().all(is_done)
     }
 
-    /// What nobody was told of yet: sessions that ended, in one sentence each. Each is told once, here or in an answer.
+    /// The announcements that are due: sessions that ended, in one sentence each. Each is made once, here or in a
+    /// reply.
     pub fn news(&self) -> Vec<String> {
         self.announcements(None, &Delivery::certain())
     }
 
-    /// Sessions that run and will come to an end by themselves, as far as can be told: they neither wait for input nor
+    /// Running sessions that will end by themselves, as far as the evidence shows: they neither wait for input nor
     /// listen for clients.
     pub async fn expected(&self) -> Vec<SessionSummary> {
         let mut expected = Vec::new();
@@ -262,7 +263,7 @@ impl Toolbox {
         expected
     }
 
-    /// Sessions of this caller whose process runs, with those that wait for input or clients.
+    /// Sessions of this caller whose process runs, including those that wait for input or clients.
     pub fn running(&self) -> Vec<SessionSummary> {
         let running: Vec<String> = self
             .held()
@@ -293,7 +294,7 @@ impl Toolbox {
         left
     }
 
-    /// Ends every session of this caller, and nobody else's.
+    /// Ends every session of this caller, and no other's.
     pub async fn end_sessions(&self) {
         let mut ends = tokio::task::JoinSet::new();
         for held in self.held() {
@@ -308,7 +309,7 @@ impl Toolbox {
     }
 }
 
-/// What tools ask of their box.
+/// The toolbox as the tools use it.
 impl Toolbox {
     pub(crate) fn options(&self) -> &ToolboxOptions {
         &self.inner.options
@@ -334,7 +335,7 @@ impl Toolbox {
         &self.inner.shelf
     }
 
-    /// Tells whoever listens. Nobody has to.
+    /// Sends an event to all listeners, if there are any.
     pub(crate) fn tell(&self, event: SessionEvent) {
         let _ = self.inner.events.send(event);
     }
@@ -355,7 +356,7 @@ impl Toolbox {
         &self.inner.options.policy
     }
 
-    /// The shell that a call asks for, and a note where another one is used in its place.
+    /// The shell that a call asks for, and a note if another one is used in its place.
     pub(crate) fn shell(&self, asked: Option<&str>) -> Result<(Shell, Option<String>), ShellError> {
         let Some(asked) = asked else { return Ok(self.own_shell()) };
         // A list that cannot be read allows no shell but the configured one.
@@ -413,7 +414,7 @@ impl Toolbox {
                 Some(started) => started,
             }
         };
-        // What a plan protects may go away before it is carried out, and then another plan is right.
+        // A path that a plan protects may vanish before the plan is carried out; then a new plan is made.
         let again = matches!(policy, Policy::Confined(_)).then(|| (straight.clone(), spec.clone()));
         let session = match (start_either(straight, spec), again) {
             (Err(StartError::Sandbox { .. }), Some((straight, spec))) => start_either(straight, spec)?,
@@ -432,7 +433,7 @@ impl Toolbox {
         &self.inner.engine
     }
 
-    /// What becomes of the policy for one more command.
+    /// The plan of a policy for one more command.
     pub(crate) fn confine(&self, policy: &Policy) -> Result<Option<Arc<Plan>>, StartError> {
         let options = &self.inner.options;
         let variable = |name: &str| {
@@ -460,12 +461,12 @@ impl Toolbox {
         all
     }
 
-    /// The session that somebody named.
+    /// The session that a call names.
     pub(crate) fn find(&self, asked: &SessionRef) -> Result<Arc<LiveSession>, ToolError> {
         self.find_held(asked).ok_or_else(|| self.unknown(asked))
     }
 
-    /// The same, for those who need no explanation.
+    /// The same, without an error that explains.
     pub(crate) fn find_held(&self, asked: &SessionRef) -> Option<Arc<LiveSession>> {
         match asked {
             SessionRef::Number(number) => self.lock().get(&Number(*number)).cloned(),
@@ -478,7 +479,7 @@ impl Toolbox {
         self.lock().values().find(|held| held.session.id() == id).map(|held| held.number)
     }
 
-    /// What a session does, or how it ended.
+    /// A session's present activity, or how it ended.
     pub(crate) async fn state(&self, held: &LiveSession) -> String {
         if let Some(receipt) = held.session.receipt() {
             return report::ending(&receipt);
@@ -498,8 +499,8 @@ impl Toolbox {
         named.pop()
     }
 
-    /// Finished sessions beyond the limits are no longer listed. What they printed can be read for longer, and then is
-    /// removed. Many at once: that costs hardly more than one.
+    /// Unlists finished sessions beyond the limits. Their output can be read for longer, and then is removed. Many at
+    /// once: that costs hardly more than one.
     fn forget_the_oldest(&self) {
         let unlisted = self.take_the_oldest();
         if unlisted.is_empty() {
@@ -507,14 +508,14 @@ impl Toolbox {
         }
         let forgotten = self.archived_sessions().take_in(&unlisted);
         let Some(store) = self.inner.options.store.clone().filter(|_| !forgotten.is_empty()) else { return };
-        // Whoever started the session that was one too many does not wait for the disk.
+        // The caller that started the session which was one too many does not wait for the disk.
         tokio::task::spawn_blocking(move || {
-            // What cannot be removed now is removed when the state directory is next cleaned up.
+            // A file that cannot be removed now is removed when the state directory is next pruned.
             let _ = store.remove_own(&forgotten);
         });
     }
 
-    /// Those go first of whom everything was told.
+    /// Takes the oldest, those first whose end and output were reported.
     fn take_the_oldest(&self) -> Vec<Arc<LiveSession>> {
         let mut held = self.lock();
         if held.len() < MOST_FINISHED + FORGOTTEN_TOGETHER {
@@ -538,31 +539,31 @@ impl Toolbox {
 /// A command that is about to become a session.
 pub(crate) struct Starting {
     pub(crate) spec: CommandSpec,
-    /// The same without the shell, where it is the same.
+    /// The same without the shell, if the result is the same.
     pub(crate) straight: Option<CommandSpec>,
     /// How it is shown.
     pub(crate) command: String,
-    /// Variables that were kept from it.
+    /// Variables that were withheld from it.
     pub(crate) removed: Vec<String>,
-    /// What it may touch, if not what the toolbox says.
+    /// Its policy, if it differs from the toolbox's.
     pub(crate) sandbox: Option<Policy>,
 }
 
-/// Whether nothing of it is left to look after.
+/// Whether it needs no further care.
 fn is_over(held: &LiveSession) -> bool {
     let progress = held.session.progress();
     progress.closed && progress.receipt.is_some_and(|receipt| receipt.left_running.is_empty())
 }
 
-/// Fits into the integers that every JSON reader keeps exact, and is never one of the engine's own.
+/// A random number that every JSON reader represents exactly, and that is never one of the engine's own.
 fn secret_number() -> Number {
     const LEAST: u64 = 1 << 52;
     Number(u64::from_ne_bytes(random::bytes()) >> 12 | LEAST)
 }
 
-/// Tells whoever listens what happens to a session, until it is over.
+/// Sends the events of a session to the listeners, until it is over.
 async fn watch(session: Session, number: Number, events: broadcast::Sender<SessionEvent>) {
-    // Nobody has to listen.
+    // An error means that there is no listener.
     let _ = events.send(SessionEvent::Started { session: number.to_string() });
     let mut progress = session.watch();
     let mut told = Offset::ZERO;
@@ -581,7 +582,7 @@ async fn watch(session: Session, number: Number, events: broadcast::Sender<Sessi
         if level.closed {
             return;
         }
-        // timer: a session that prints all the time is told of once in a while; its end is told at once.
+        // timer: a session that prints all the time causes an event once in a while; its end is sent at once.
         session.wait(&Until::exit().by(Instant::now() + OUTPUT_EVERY)).await;
     }
 }

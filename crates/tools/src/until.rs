@@ -1,4 +1,5 @@
-//! What a call waits for, as a model writes it: one condition, several in one object, or a list of them.
+//! The conditions for which a call waits, as a model writes them: one condition, several in one object, or a list of
+//! them.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ pub(crate) struct Conditions {
     pub(crate) input: bool,
 }
 
-/// What the description of an `until` argument says.
+/// The description of an `until` argument.
 pub(crate) const ABOUT: &str = "replaces the yield; any of {\"exit\":true} {\"pattern\":\"regex\"} {\"idle_ms\":n} {\"port\":n} {\"input\":true}";
 
 impl Arguments {

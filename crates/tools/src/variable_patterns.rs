@@ -1,5 +1,5 @@
-//! Patterns over the names of environment variables, in the syntax of the crate `globset`: `*`, `?`, `[A-Z]` and `{A,B}`. A
-//! pattern matches the whole name, and case does not matter.
+//! Patterns over the names of environment variables, in the syntax of the crate `globset`: `*`, `?`, `[A-Z]` and
+//! `{A,B}`. A pattern matches the whole name, and case does not matter.
 
 use std::ffi::OsStr;
 
@@ -17,7 +17,7 @@ pub struct VariablePatterns(GlobSet);
 pub struct BadVariablePattern {
     /// As it was written.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub reason: String,
 }
 
@@ -41,7 +41,7 @@ impl VariablePatterns {
         set.build().map(Self).map_err(whole)
     }
 
-    /// Whether there is no pattern.
+    /// Whether the list has no pattern.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

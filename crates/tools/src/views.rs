@@ -1,4 +1,4 @@
-//! Sessions as others look at them: what there is, what one printed, what its terminal shows, what happened to it.
+//! Sessions as clients view them: the list, a transcript, the terminal's screen, a history.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -33,7 +33,7 @@ impl Toolbox {
         self.held().iter().map(summary).chain(self.kept_summaries()).collect()
     }
 
-    /// What a session printed, as text within a bound.
+    /// The output of a session, as text within a bound.
     pub fn transcript(&self, id: &str) -> Option<String> {
         let remembered = self.remembered(&by_id(id)).ok()?;
         let showing = Showing {
@@ -56,12 +56,12 @@ impl Toolbox {
         Some(self.find(&by_id(id)).ok()?.session.receipt()?.exit.code().into())
     }
 
-    /// What a session's terminal shows; `None` if it has none.
+    /// The screen of a session's terminal; `None` if it has none.
     pub fn screen(&self, id: &str) -> Option<String> {
         self.remembered(&by_id(id)).ok()?.screen()
     }
 
-    /// What happened to a session so far.
+    /// The history of a session so far.
     pub fn history(&self, id: &str) -> Option<Value> {
         let asked = by_id(id);
         if let Ok(held) = self.find(&asked) {
@@ -84,7 +84,7 @@ fn by_id(id: &str) -> SessionRef {
     id.parse().map_or_else(|_| SessionRef::Name(id.to_owned()), SessionRef::Number)
 }
 
-/// What happened to a session: who it is, what was started when and where, and how it ended.
+/// The history of a session: its number and name, the command with its time and directory, and how it ended.
 fn history(
     (number, name): (Number, Option<&str>),
     (command, (started, directory)): (&str, (SystemTime, String)),

@@ -1,5 +1,5 @@
-//! A program of ours that works in a sandbox for a while and is spoken to over a stream. Like an one-shot it is no session, and ends
-//! with the runtime or with the value that holds it.
+//! A helper of this program that works in a sandbox for a while and is addressed over a stream. Like a one-shot it is
+//! no session, and ends with the runtime or with the value that holds it.
 
 use super::one_shot::OneShotError;
 use super::{Engine, Inner};
@@ -16,20 +16,20 @@ use windlass_sys::process::Process;
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::{FIRST_PASSED, Stdio};
 
-/// A program that works in a sandbox. Dropping this kills it.
+/// A helper that works in a sandbox. Dropping this kills it.
 #[derive(Debug)]
 pub struct HelperProcess {
     inner: Arc<Inner>,
-    /// Until it is collected: afterwards its number may be another's.
+    /// Until it is collected: afterwards the kernel may reuse its number.
     process: Mutex<Option<Process>>,
     mark: Mark,
-    /// Where the watcher tells of denials. Open for as long as the program runs.
+    /// The supervisor's line for denials. Open for as long as the program runs.
     _line: Line,
 }
 
 impl Engine {
-    /// Starts a program under a plan, with this stream in the place of standard input and output, no environment, and nowhere to
-    /// write errors to.
+    /// Starts a program under a plan. The stream is its standard input and output; it has no environment, and its
+    /// errors are discarded.
     pub fn start_helper(
         &self,
         plan: &Arc<Plan>,

@@ -1,5 +1,5 @@
-//! Errands: a program does one thing in a sandbox and is gone. It is no session: nobody can see it, nothing of it is recorded,
-//! and no limit of sessions holds for it. It ends with the runtime like everything else.
+//! One-shots: confined processes that do one piece of work and exit. A one-shot is no session: it is not listed or
+//! recorded, and session limits do not apply to it. It ends with the runtime like everything else.
 
 use super::Engine;
 use crate::Keeping;
@@ -20,26 +20,26 @@ use windlass_sys::process::{Ended, How, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::Stdio;
 
-/// What is to be done.
+/// The program, arguments and input of a one-shot.
 #[derive(Clone, Debug)]
 pub struct OneShot<'a> {
     /// The executable.
     pub program: CString,
-    /// Its arguments, the name first. It has no environment, runs at the root of the tree of files, and finds a channel in the
+    /// Its arguments, the name first. It has no environment, runs in the root directory, and finds a channel in the
     /// place of standard error, on which it can send descriptors.
     pub arguments: Vec<CString>,
-    /// What it reads on standard input.
+    /// Its standard input.
     pub input: &'a [u8],
-    /// When it is ended before it is done.
+    /// The time and the descriptor that end it early.
     pub bounds: OneShotBounds<'a>,
 }
 
-/// When a program that does an one-shot is ended before it is done: with TERM first and with KILL a moment later.
+/// The conditions that end a one-shot before it is done: first with TERM, then with KILL a moment later.
 #[derive(Clone, Copy, Debug)]
 pub struct OneShotBounds<'a> {
     /// The longest that it may take.
     pub time: Duration,
-    /// A pipe or socket of the caller's: it is ended once that is readable, or closed at its other end.
+    /// A pipe or socket of the caller: the one-shot is ended once that is readable, or closed at its other end.
     pub cancel: Option<BorrowedFd<'a>>,
 }
 
@@ -50,26 +50,26 @@ impl Default for OneShotBounds<'_> {
     }
 }
 
-/// What became of an one-shot.
+/// The result of a one-shot.
 #[derive(Debug)]
 pub struct Brought {
-    /// What it printed.
+    /// Its standard output.
     pub output: Vec<u8>,
     /// The descriptors that it sent.
     pub descriptors: Vec<OwnedFd>,
     /// How it ended.
     pub how: How,
-    /// What the sandbox denied it.
+    /// Its denials.
     pub denials: Vec<Denial>,
 }
 
-/// Why an one-shot was not done.
+/// Why a one-shot was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum OneShotError {
     /// It could not be confined.
     #[error(transparent)]
     Start(#[from] StartFailure),
-    /// The system did not give what it needs.
+    /// The system refused a resource that it needs.
     #[error("cannot prepare a process: {0}")]
     System(#[from] io::Error),
 }
@@ -81,7 +81,7 @@ impl From<Errno> for OneShotError {
 }
 
 impl Engine {
-    /// Has something done under a plan. Blocks until it is done.
+    /// Runs a one-shot under a plan. Blocks until it is done.
     pub fn run_errand(&self, plan: &Arc<Plan>, one_shot: OneShot<'_>) -> Result<Brought, OneShotError> {
         let grounds = self.inner.grounds.as_deref().ok_or(StartFailure::NoHelper)?;
         let input = descriptor::in_memory("input", one_shot.input)?;
@@ -134,7 +134,7 @@ impl Engine {
 /// How long a program has to end by itself after TERM.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Waits for the end of a process, and brings it about when its time is over or it is cancelled.
+/// Waits for the end of a process, and ends it when its time is over or it is cancelled.
 fn wait_within(process: &Process, bounds: OneShotBounds<'_>) -> Result<Ended, Errno> {
     if !ends_within(process, bounds.time, bounds.cancel)? {
         // It may have ended a moment ago.
@@ -157,7 +157,7 @@ fn ends_within(process: &Process, time: Duration, cancel: Option<BorrowedFd<'_>>
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
         };
-        // timer: the bound of an one-shot.
+        // timer: the bound of a one-shot.
         match poll(&mut fds, Some(&timeout)) {
             Err(Errno::INTR) => {}
             answer => {
@@ -168,7 +168,7 @@ fn ends_within(process: &Process, time: Duration, cancel: Option<BorrowedFd<'_>>
     }
 }
 
-/// Sends a descriptor to whoever started this process as an one-shot.
+/// Sends a descriptor to the runtime that started this process as a one-shot.
 pub fn hand_over(descriptor: impl AsFd) -> Result<(), Errno> {
     channel::send(io::stderr(), b"here", &[descriptor.as_fd()], Waiting::Yes)
 }

@@ -1,12 +1,13 @@
-//! A runtime with sessions is registered in its store, so that the next Windlass finds their processes whatever becomes of it.
+//! A runtime with sessions is registered in its store, so that the next Windlass finds their processes however this one
+//! ends.
 
 use std::sync::Arc;
 
 use super::Inner;
 
 impl Inner {
-    /// Registers this runtime before its first session, and looks before each other one whether the file is still there. Why it is
-    /// not registered, if so.
+    /// Registers this runtime before its first session; before each later one, checks that the file still exists.
+    /// Returns why it is not registered, if so.
     pub(super) fn register(&self) -> Option<String> {
         let registration = self.registration.as_ref()?;
         let error = registration.ensure().err()?;
@@ -17,7 +18,7 @@ impl Inner {
         ))
     }
 
-    /// No process of this runtime is left.
+    /// No process of this runtime is left: removes the registration.
     pub(super) fn unregister(&self) {
         self.registration.iter().for_each(|registration| registration.remove());
     }

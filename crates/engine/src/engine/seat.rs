@@ -33,7 +33,8 @@ impl Inner {
             Some((store, Ok(id))) => {
                 PreparedSession { id, mark, store: Some(Arc::clone(store)), trouble: None, name_claim: None }
             }
-            // A store that cannot even give a number keeps nothing: the session lives in memory, and says so.
+            // A store that cannot even give a number stores nothing: the session lives in memory, and its trouble notes
+            // say so.
             Some((_, Err(error))) => {
                 let trouble = Some(crate::with_causes(&error));
                 PreparedSession { id: volatile(), mark, store: None, trouble, name_claim: None }
@@ -42,8 +43,8 @@ impl Inner {
         }
     }
 
-    /// Claims the session's name among all runtimes that share the store. Where that cannot be done the session starts and
-    /// says so: a full disk is no reason to refuse a command.
+    /// Claims the session's name among all runtimes that share the store. If that fails the session starts all the
+    /// same, with a note: a full disk is no reason to refuse a command.
     pub(super) fn claim_name(
         &self,
         spec: &CommandSpec,

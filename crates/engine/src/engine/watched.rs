@@ -1,4 +1,4 @@
-//! The ends of a session's pipes or terminal that this process holds, known to the reactor.
+//! The runtime's ends of a session's pipes or terminal, registered with the reactor.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::reactor;
 use crate::session::{Input, Outputs, Source};
 use crate::start::Ends;
 
-/// Our ends, known to the reactor.
+/// The runtime's ends, registered with the reactor.
 pub(super) struct ReactorEnds {
     pub(super) outputs: Outputs,
     pub(super) input: Input,

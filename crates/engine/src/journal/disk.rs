@@ -1,4 +1,4 @@
-//! The three things a journal does to a disk, as a seam: tests put a failing disk here, everyone else the real one.
+//! The three operations of a journal on a disk, as a seam: tests put a failing disk here, programs the real one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,8 +9,9 @@ use std::path::Path;
 const FILE_MODE: u32 = 0o600;
 
 pub(crate) trait Disk: Send + Sync {
-    /// Creates a file that did not exist, open for reading too: readers share the writer's descriptor. It is opened to append:
-    /// in a file that another process has truncated, a write at the former end would leave a hole that reads as zeros.
+    /// Creates a file that did not exist, open for reading too: readers share the writer's descriptor. It is opened to
+    /// append: in a file that another process has truncated, a write at the former end would leave a hole that reads as
+    /// zeros.
     fn create(&self, path: &Path) -> io::Result<File>;
     /// Writes some of the bytes at the end, as `write` does.
     fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;

@@ -1,4 +1,5 @@
-//! Journals on a disk that fails on purpose, at every byte: nothing may be lost, and the account must say what happened.
+//! Tests of journals on a disk that fails on purpose, at every byte: nothing may be lost, and the account must be
+//! exact.
 
 use std::fs::{self, File};
 use std::io;

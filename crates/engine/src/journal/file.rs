@@ -1,9 +1,9 @@
-//! Writes a journal into files. It holds at most two descriptors, creates nothing before the first byte, and stops at the first
-//! error: what is on disk stays, and the caller keeps later bytes in memory.
+//! Writes a journal into files. It holds at most two descriptors, creates nothing before the first byte, and stops at
+//! the first error: bytes on disk stay, and the caller keeps later bytes in memory.
 //!
-//! Other processes may truncate or remove the files meanwhile. Each append looks at its file before, and at its own position
-//! after, and begins another segment if the file is not the one that it left: the bytes that are gone are a gap between two
-//! segments, for every reader, and never zeros in the middle of one.
+//! Other processes may truncate or remove the files meanwhile. Each append looks at its file before, and at its own
+//! position after, and begins another segment if the file is not the one that it left: the bytes that are gone are a
+//! gap between two segments, for every reader, and never zeros in the middle of one.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -30,15 +30,15 @@ pub(crate) struct FileLog {
     segments: Segments,
     /// The segment being written; always the last one.
     current: Option<Current>,
-    /// Segments whose files were removed while they were written.
+    /// Segments whose files were removed while they were being written.
     unlinked: Vec<Unlinked>,
-    /// Since when, and which file that was.
+    /// Where the output begins that no name leads to, with the file.
     removal: Option<Degraded>,
-    /// Output that other processes took from the files.
+    /// Output that other processes removed from the files.
     lost: Lost,
 }
 
-/// Each removed segment holds two descriptors. With more of them, the newest is written on although it has no name.
+/// Each removed segment holds two descriptors. Beyond this many, the newest is written further although it has no name.
 const MOST_UNLINKED: usize = 16;
 
 /// The open files of a segment that no name leads to any more: only these descriptors do, so they stay open.
@@ -72,15 +72,15 @@ impl Unlinked {
 struct Current {
     data: Arc<File>,
     index: Arc<File>,
-    /// The bytes that were written to each: what the files must be long, unless another process changed them.
+    /// The number of bytes written to each: the files' lengths, unless another process changed them.
     data_len: u64,
     index_len: u64,
     fill: Fill,
-    /// The newest records, the last of which is the one being filled: whoever follows closely needs no index.
+    /// The newest records, the last of which is the one being filled: a reader that follows closely needs no index.
     newest: VecDeque<Record>,
 }
 
-/// What a follower that is not slow may be behind: some milliseconds of output.
+/// How far a reader that keeps up may be behind: some milliseconds of output.
 const NEWEST: usize = 64;
 
 impl Current {
@@ -102,7 +102,7 @@ impl Current {
     }
 }
 
-/// The disk refused: how many of the bytes it had taken before, and what it said.
+/// The disk refused: how many bytes it had taken before, and its error.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) written: usize,
@@ -121,7 +121,7 @@ impl FileLog {
         Self { segments, ..Self::new(place, Arc::new(RealDisk), retention) }
     }
 
-    /// Appends at `from`, which is where the last append ended; `before` is what each stream had printed until then.
+    /// Appends at `from`, where the last append ended; `before` is how much each stream had printed until then.
     pub(crate) fn append(
         &mut self,
         from: Offset,
@@ -145,11 +145,12 @@ impl FileLog {
         self.close_current();
     }
 
-    /// Looks whether the file being written still has its name and its length: one `fstat`. `false` if it must not be written on.
+    /// Checks whether the file being written still has its name and its length: one `fstat`. `false` if it must not be
+    /// written any more.
     pub(crate) fn check(&mut self) -> bool {
         let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return true };
         let (start, written) = (segment.start, current.data_len);
-        // The look cannot fail on a descriptor that is open.
+        // `fstat` cannot fail on a descriptor that is open.
         let Ok(found) = current.data.metadata() else { return true };
         self.shorten(start, found.len());
         if found.nlink() > 0 {
@@ -163,7 +164,7 @@ impl FileLog {
             );
             self.removal = Some(Degraded { at: start, reason });
         }
-        // Where no other file can be begun, the one without a name takes more than memory would.
+        // If no other file can be created, the one without a name is still written: it takes more than memory would.
         let is_last_resort = self.unlinked.len() >= MOST_UNLINKED || !self.place.is_there();
         found.len() == written && is_last_resort
     }
@@ -175,7 +176,7 @@ impl FileLog {
         true
     }
 
-    /// Where the first output begins that is on no disk, or that no name leads to, and why.
+    /// The first output that is on no disk, or that no name leads to, and the reason.
     pub(crate) fn degraded(&self) -> Option<Degraded> {
         let lost = self.lost.first().map(|part| Degraded { at: part.span.from(), reason: part.why.reason() });
         self.removal.clone().into_iter().chain(lost).min_by_key(|degraded| degraded.at)
@@ -185,14 +186,14 @@ impl FileLog {
         &self.lost
     }
 
-    /// Closes the segment being written. Its last record says where it ends: a reader of a file that is shorter knows that it was
-    /// truncated. A removed file that is closed is lost.
+    /// Closes the segment being written. Its last record says where it ends: a reader of a file that is shorter knows
+    /// that it was truncated. A removed file that is closed is lost.
     fn close_current(&mut self) {
         self.check();
         let Some(start) = self.segments.last().map(|segment| segment.start) else { return };
         let Some(current) = self.current.take() else { return };
         let end = Record { offset: start + current.data_len, ..current.fill.record };
-        // Without it readers find the same output, and know less of what became of the rest.
+        // Without the record readers find the same output, and know less about the fate of the rest.
         let _ = self.disk.append(&current.index, &end.encode());
         if let Some(segment) = self.segments.last_mut() {
             segment.cost += RECORD_LEN as u64;
@@ -222,7 +223,8 @@ impl FileLog {
         current.or_else(|| Unlinked::find(&self.unlinked, start))
     }
 
-    /// Appends what fits into one segment; nothing, if the file was truncated meanwhile and another segment must begin.
+    /// Appends as much as fits into one segment; nothing, if the file was truncated meanwhile and another segment must
+    /// begin.
     fn append_some(&mut self, from: Offset, chunk: Chunk<'_>, before: StreamBytes) -> Result<usize, Refused> {
         let record = Record { offset: from, at: chunk.at, stream: chunk.stream };
         if !self.check() {
@@ -283,7 +285,8 @@ impl FileLog {
             self.lost.forget(Span::new(oldest, next.unwrap_or(start)));
             self.unlinked.retain(|unlinked| unlinked.start != oldest);
             for part in [SegmentPart::Data, SegmentPart::Index] {
-                // A file that cannot be removed is no reason to stop: it is no longer counted, and pruning tries again.
+                // A file that cannot be removed is no reason to stop: it does not count any more, and pruning tries
+                // again.
                 let _ = self.disk.remove(&self.place.path(oldest, part));
             }
         }
@@ -322,8 +325,8 @@ impl FileLog {
         }
     }
 
-    /// Bytes landed where others had been, because the file was truncated in the moment before: they are removed from there, and
-    /// the caller writes them again, to another segment.
+    /// Removes bytes that landed where others had been, because the file was truncated a moment before; the caller
+    /// writes them again, to another segment.
     fn take_back(&mut self, at: u64) {
         let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return };
         let start = segment.start;
@@ -346,8 +349,8 @@ impl FileLog {
         self.disk.create(&path).map(Arc::new).map_err(|error| refused("creating", &path, &error))
     }
 
-    /// Writes everything to the end of a file, which should be at `end`, or says how far it came. The file's position tells where
-    /// the bytes went, whatever other processes do to the file meanwhile.
+    /// Writes everything to the end of a file, which should be at `end`, or returns how far it got. The file's position
+    /// shows where the bytes went, whatever other processes do to the file meanwhile.
     fn write(&self, mut file: &File, bytes: &[u8], end: u64) -> Result<Landed, Stopped> {
         let mut written = 0;
         while written < bytes.len() {
@@ -384,11 +387,11 @@ struct Stopped {
     error: io::Error,
 }
 
-/// Where bytes went that were written to the end of a file.
+/// The position of bytes that were written to the end of a file.
 enum Landed {
     /// Behind those that were written before.
     InPlace,
-    /// At this place in the file: it was truncated. So many had been written before that.
+    /// At this position in the file: it was truncated. So many bytes had been written before that.
     Elsewhere { before: usize, at: u64 },
 }
 

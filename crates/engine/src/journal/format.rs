@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! 1001-0000000000000000.out   the bytes as they were printed and nothing else: `cat 1001-*.out` is the output
-//! 1001-0000000000000000.idx   who printed them and when: one header, then records; all numbers little-endian
+//! 1001-0000000000000000.idx   their streams and times: one header, then records; all numbers little-endian
 //!
 //! header, 48 bytes             record, 24 bytes
 //!   0  magic "windlass"          0  offset of the first byte it describes, u64
@@ -17,10 +17,10 @@
 //! ```
 //!
 //! A record describes every byte up to the next record. It is written *before* its first byte, so that a reader that
-//! sees a byte always finds out who printed it; a record without bytes means nothing to it. A segment that is closed ends with
-//! such a record: data that ends before the place it names was truncated. A record that is torn, fails its
-//! check or does not move forward ends the index: the bytes after it belong to the last good record, and bytes before
-//! any good record read as standard output at time zero.
+//! sees a byte always finds its stream; readers ignore a record without bytes. A closed segment ends with such a
+//! record: data that ends before the offset in it was truncated. A record that is torn, fails its check or does not
+//! move forward ends the index: the bytes after it belong to the last good record, and bytes before any good record
+//! read as standard output at time zero.
 
 use std::fmt;
 use std::time::Duration;
@@ -38,18 +38,18 @@ const MAGIC: [u8; 8] = *b"windlass";
 const CHECKED_RECORD_LEN: usize = 20;
 const CHECKED_HEADER_FROM: usize = 16;
 
-/// How an index begins: where its segment starts, and what was printed before it, even if long deleted.
+/// The header of an index: where its segment starts, and how much was printed before it, even if long deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) start: Offset,
     pub(crate) before: StreamBytes,
 }
 
-/// What the first bytes of an index turned out to be.
+/// The result of parsing the first bytes of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeaderFound {
     Good(Header),
-    /// Torn, foreign or damaged; the data beside it is still readable.
+    /// Torn, damaged or not an index; the data beside it is still readable.
     Damaged,
     /// Written by a later Windlass.
     Unknown {
@@ -96,7 +96,7 @@ impl Header {
     }
 }
 
-/// Who printed the bytes from `offset` on, and when the first of them arrived.
+/// The stream that printed the bytes from `offset` on, and the time when the first of them arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) offset: Offset,
@@ -105,7 +105,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// What is assumed of bytes that no record describes.
+    /// The stream and time that are assumed of bytes without a record.
     pub(crate) const UNKNOWN: Self =
         Self { offset: Offset::ZERO, at: Duration::ZERO, stream: Stream::Stdout };
 
@@ -133,7 +133,7 @@ impl Record {
     }
 }
 
-/// Which of a segment's two files.
+/// One of a segment's two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentPart {
     Data,
@@ -159,7 +159,7 @@ impl fmt::Display for SegmentFile {
 }
 
 impl SegmentFile {
-    /// Reads a name back. Only names that `Display` would write count: anything else is somebody else's file.
+    /// Parses a file name. Only names that `Display` would write count: all others are not journal files.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let (stem, extension) = name.rsplit_once('.')?;
         let part = match extension {

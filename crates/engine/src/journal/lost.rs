@@ -1,11 +1,11 @@
-//! Output that was written and is no longer there although retention did not drop it: another process truncated or removed its
+//! Output that was written and is missing although retention did not drop it: another process truncated or removed its
 //! file, or the disk refused it for a while.
 
 use windlass_output::{Offset, Span};
 
 use super::missing::{Missing, Why};
 
-/// More parts than this are not told apart: the reason of the first is that of all which are not listed.
+/// The most parts with a reason of their own: later ones share the reason of the first that is not listed.
 const MOST: usize = 64;
 
 /// The lost parts, with the reasons. They do not overlap.
@@ -29,7 +29,7 @@ impl Lost {
         self.parts.sort_by_key(|part| part.span.from());
     }
 
-    /// Retention has dropped this, and what was lost of it with it.
+    /// Retention dropped this span, and the lost parts within it.
     pub(super) fn forget(&mut self, dropped: Span) {
         self.parts.retain(|part| part.span.intersect(dropped) != part.span);
     }
@@ -38,7 +38,7 @@ impl Lost {
         self.parts.first()
     }
 
-    /// Cuts a hole into its parts, each with its reason; none for what is not known to be lost.
+    /// Cuts a hole into its parts, each with its reason; `None` for a part that is not known to be lost.
     pub(super) fn split(&self, hole: Span) -> Vec<(Span, Option<Why>)> {
         let mut cut = Vec::new();
         let mut at = hole.from();

@@ -43,13 +43,13 @@ impl MemoryLog {
         }
     }
 
-    /// The bytes at `at` that share one record; `None` where nothing is kept.
+    /// The bytes at `at` that share one record; `None` if they are not kept.
     pub(crate) fn run(&self, at: Offset) -> Option<Run<'_>> {
         let after = self.segments.partition_point(|segment| segment.start <= at);
         self.segments.get(after.checked_sub(1)?)?.run(at)
     }
 
-    /// Where the first kept byte after `at` is.
+    /// The offset of the first kept byte after `at`.
     pub(crate) fn next_start(&self, at: Offset) -> Option<Offset> {
         let after = self.segments.partition_point(|segment| segment.start <= at);
         self.segments.get(after).map(|segment| segment.start)
@@ -60,7 +60,7 @@ impl MemoryLog {
         self.segments.iter().map(MemorySegment::span)
     }
 
-    /// Appends what fits into one segment; a full one is followed by another and takes nothing.
+    /// Appends as much as fits into one segment; if the segment is full, begins another and appends nothing.
     fn append_some(&mut self, from: Offset, chunk: Chunk<'_>) -> usize {
         let record = Record { offset: from, at: chunk.at, stream: chunk.stream };
         let step = match self.segments.back() {
@@ -81,7 +81,7 @@ impl MemoryLog {
         }
     }
 
-    /// Begins the next segment in the buffers of one that had to go, where there is one.
+    /// Begins the next segment, in the buffers of a dropped one if there is one.
     fn roll(&mut self, record: Record) {
         let (mut bytes, mut records) = self.drop_oldest(record.offset).unwrap_or_default();
         bytes.clear();
@@ -130,7 +130,7 @@ impl MemorySegment {
         bytes.len()
     }
 
-    /// Doubles as a vector would, but not past what the segment may hold.
+    /// Doubles as a vector would, but not past the budget of the segment.
     fn reserve(&mut self, count: usize) {
         let len = self.bytes.len();
         if self.bytes.capacity() - len >= count {

@@ -1,5 +1,5 @@
-//! Output that was printed and cannot be shown. "Dropped", "never reached the disk" and "cannot be read now" are different
-//! states: the first was meant, the second is final, the third may pass.
+//! Output that was printed and cannot be shown. "Dropped", "never reached the disk" and "cannot be read now" are
+//! different states: the first is intended, the second is final, the third may pass.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use windlass_output::{Offset, Span};
 /// A part of the output that a reader does not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Where it would be.
+    /// Its span in the output.
     pub span: Span,
     /// Why it is missing.
     pub why: Why,
@@ -21,9 +21,9 @@ pub struct Missing {
 pub enum Why {
     /// Retention dropped it.
     Dropped,
-    /// It is in no file: what was tried, or what was found, and what the system said.
+    /// It is in no file: the operation or finding, and the error of the system.
     Unsaved(String),
-    /// It should be on disk, but could not be read: the file, what the system said, and what to do.
+    /// It should be on disk, but could not be read: the file, the error of the system, and a remedy.
     Unreadable(String),
 }
 
@@ -38,12 +38,12 @@ impl Why {
 }
 
 impl Missing {
-    /// Whether it was kept for as long as it was meant to be.
+    /// Whether it was kept for as long as retention intended.
     pub fn is_expected(&self) -> bool {
         self.why == Why::Dropped
     }
 
-    /// The same within another span, if any of it is there.
+    /// The part of it within another span, if any.
     fn within(&self, span: Span) -> Option<Self> {
         let span = self.span.intersect(span);
         (!span.is_empty()).then(|| Self { span, why: self.why.clone() })
@@ -77,7 +77,7 @@ pub(super) fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// The holes between spans that are kept.
+/// The holes between kept spans.
 #[derive(Default)]
 pub(super) struct Gaps {
     pub(super) found: Vec<Span>,

@@ -1,5 +1,5 @@
-//! A journal that another process writes, or wrote: its segments are found by name and grow while we look. What its files do not
-//! say, the descriptors of its runtime may.
+//! A journal that another process writes, or wrote: its segments are found by name and grow meanwhile. Facts that its
+//! files do not show may come from the descriptors of its runtime.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ pub enum OpenJournal {
     List {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A later Windlass wrote it.
@@ -39,7 +39,7 @@ pub enum OpenJournal {
     },
 }
 
-/// A writer that outruns this many looks is caught up with at the next one.
+/// The most looks of one refresh: a writer that outruns them is caught up with at the next one.
 const MOST_LOOKS: usize = 16;
 
 /// The files as they were when last looked at.
@@ -92,7 +92,7 @@ impl Opened {
         FileLog::adopt(self.place, self.segments, retention)
     }
 
-    /// Notes that the file of a segment has only so many bytes left. `false` if that is all that was seen of it.
+    /// Notes that the file of a segment has only so many bytes left. `false` if no more were ever seen of it.
     pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> bool {
         let Some(lost) = self.segments.shorten(start, len) else { return false };
         self.lost.add(lost, truncated(&self.place.path(start, SegmentPart::Data), len));
@@ -104,7 +104,7 @@ impl Opened {
         self.end.max(self.expected_end())
     }
 
-    /// A receipt counts what was printed until it was written; processes that were left running may have printed more.
+    /// A receipt counts the output until it was written; processes that were left running may have printed more.
     pub(crate) fn expect(&mut self, receipt: &Receipt) {
         let expected = Expected { bytes: receipt.bytes, degraded: receipt.degraded.clone() };
         self.expected = Some(Box::new(expected));
@@ -118,7 +118,7 @@ impl Opened {
         self.expected.as_ref().map_or(Offset::ZERO, |expected| Offset::new(expected.bytes.total()))
     }
 
-    /// Where the first output begins that no file has, or that only the runtime's descriptors lead to, and why.
+    /// The first output that no file has, or that only the runtime's descriptors lead to, and the reason.
     pub(crate) fn degraded(&self) -> Option<Degraded> {
         let lost = self.lost.first().map(|part| Degraded { at: part.span.from(), reason: part.why.reason() });
         let held = self.held.unlinked.first().map(|unlinked| Degraded {
@@ -138,7 +138,7 @@ impl Opened {
         known.or_else(|| self.unknown())
     }
 
-    /// Without any file, a runtime that cannot be looked at may have written some.
+    /// Without any file, a runtime whose descriptors cannot be read may have written some.
     fn unknown(&self) -> Option<Degraded> {
         let refused = self.held.refused.as_ref().filter(|_| self.end() == Offset::ZERO)?;
         let reason = format!(
@@ -148,7 +148,7 @@ impl Opened {
         Some(Degraded { at: Offset::ZERO, reason })
     }
 
-    /// Where the files end before the output does, and why.
+    /// The offset at which the files end before the output does, and the reason.
     fn shortfall(&self) -> Option<Degraded> {
         let at = self.segments.last().map_or(Offset::ZERO, Segment::end);
         let total = self.end();
@@ -169,7 +169,7 @@ impl Opened {
         Some(Degraded { at, reason: recorded.map_or_else(guessed, |degraded| degraded.reason) })
     }
 
-    /// Why a part of a hole is missing of which the files themselves do not tell.
+    /// Why a part of a hole is missing, if the files themselves do not show it.
     pub(crate) fn why(&self, part: Span) -> Why {
         if let Some(shortfall) = self.shortfall().filter(|shortfall| part.from() >= shortfall.at) {
             return Why::Unsaved(shortfall.reason);
@@ -209,8 +209,9 @@ impl Opened {
     }
 
     /// Looks again. The next segment can only start where the last one ends, so following the tail is two `stat` calls
-    /// and one failed lookup. What follows the head may have been dropped since: there only the directory knows. So it
-    /// does when the writer dropped segments faster than we followed: then the last one we know is gone too.
+    /// and one failed lookup. The segment behind the head may have been dropped since: only the directory shows that.
+    /// The same holds when the writer dropped segments faster than this reader followed: then the last known one is
+    /// gone too.
     pub(crate) fn refresh(&mut self) {
         for _ in 0..MOST_LOOKS {
             if self.segments.len() <= 1 {
@@ -223,7 +224,7 @@ impl Opened {
             if held_on && self.grow_last() {
                 break;
             }
-            // It was removed or truncated: what its runtime knows of it may be all that there is.
+            // It was removed or truncated: the descriptors of its runtime may be the only remaining source.
             self.look_at_runtime();
             self.survey_again();
         }
@@ -231,7 +232,7 @@ impl Opened {
         self.measure_end();
     }
 
-    /// What each stream had printed up to the end: the last index counts what came before it.
+    /// How much each stream had printed up to the end: the last index counts the bytes before it.
     pub(crate) fn bytes(&self) -> StreamBytes {
         if let Some(expected) =
             self.expected.as_ref().filter(|expected| expected.bytes.total() >= self.end.get())
@@ -259,7 +260,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Measures the last segment. `false` if it is gone or shorter than it was, and with it the thread we were following.
+    /// Measures the last segment. `false` if it is gone or shorter than it was, so that it cannot be followed further.
     fn grow_last(&mut self) -> bool {
         let Some(start) = self.segments.last().map(|last| last.start) else { return true };
         let measured = self.measure(start);
@@ -271,7 +272,7 @@ impl Opened {
                 true
             }
             Ok(None) => false,
-            // It says nothing about the file that we may not look at it now.
+            // An error now, such as a missing permission, does not mean that the file is gone.
             Err(_) => true,
         }
     }
@@ -280,7 +281,8 @@ impl Opened {
         let start = self.segments.last().map_or(Offset::ZERO, Segment::end);
         // A failed look finds nothing new; the next one may.
         let len = self.measure(start).ok().flatten()?;
-        // An empty file is a segment whose first byte is still on its way, and would start where it ends.
+        // An empty file is a segment whose first byte has not been written yet; the next segment would start at the
+        // same offset.
         (len > 0).then_some(Segment { start, len, cost: 0 })
     }
 
@@ -302,12 +304,12 @@ impl Opened {
         }
     }
 
-    /// A directory that cannot be listed now leaves us with what we knew.
+    /// Lists the directory again. If that fails, the known segments stay.
     fn survey_again(&mut self) {
         let _ = self.survey();
     }
 
-    /// Finds the segments and compares each with what is known to have been written to it.
+    /// Finds the segments and compares each with the number of bytes known to have been written to it.
     fn survey(&mut self) -> io::Result<()> {
         let mut starts = list(&self.place)?;
         starts.extend(self.held.unlinked.iter().map(Unlinked::start));
@@ -315,9 +317,9 @@ impl Opened {
         starts.dedup();
         let (mut segments, mut lost) = (Segments::default(), Lost::default());
         for (index, &start) in starts.iter().enumerate() {
-            // None reaches into the next.
+            // No segment reaches into the next.
             let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
-            // Before the measurement: a writer that is at work has written more since, never less.
+            // Before the measurement: a working writer can only have written more since.
             let written = self.written(start).min(room);
             // One that vanished meanwhile is left out.
             let Some(len) = self.measure(start)?.map(|len| len.min(room)) else { continue };
@@ -356,7 +358,7 @@ impl Opened {
     }
 }
 
-/// Where the segments of a session start that have a file, in no order.
+/// The start offsets of a session's segments with a file, in no order.
 fn list(place: &SegmentPaths) -> io::Result<Vec<Offset>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(&place.dir)? {

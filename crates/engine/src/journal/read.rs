@@ -1,4 +1,4 @@
-//! What reading a journal gives back, and the two ways to collect it: pieces that say who and when, or bytes alone.
+//! The results of reading a journal, and the two ways to collect them: pieces with stream and time, or bytes alone.
 
 use std::io;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::Stream;
 use super::memory::Run;
 use super::scan::SegmentView;
 
-/// A part of what was asked for.
+/// A part of the span that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalPiece {
     /// Output of one stream that arrived within a millisecond of `at`.
     Bytes {
-        /// Where these bytes are.
+        /// The span of these bytes.
         span: Span,
-        /// Who printed them.
+        /// The stream that printed them.
         stream: Stream,
         /// When the first of them arrived, since the session began.
         at: Duration,
@@ -25,20 +25,20 @@ pub enum JournalPiece {
     },
     /// Retention has dropped these.
     Dropped {
-        /// Where they were.
+        /// The span of the dropped bytes.
         span: Span,
     },
     /// These should be on disk, but could not be read.
     Unreadable {
-        /// Where they are.
+        /// The span of these bytes.
         span: Span,
-        /// What went wrong, with the file's name.
+        /// The error, with the file's name.
         reason: String,
     },
 }
 
 impl JournalPiece {
-    /// The addresses this piece answers for.
+    /// The span that this piece covers.
     pub fn span(&self) -> Span {
         match self {
             Self::Bytes { span, .. } | Self::Dropped { span } | Self::Unreadable { span, .. } => *span,
@@ -51,11 +51,11 @@ impl JournalPiece {
 pub struct BoundedRead {
     /// In order; together they cover everything from the span's start to `next`.
     pub pieces: Vec<JournalPiece>,
-    /// Where to continue. Equal to the end of the span, or of the journal, when there is nothing left.
+    /// The offset to continue from. Equal to the end of the span, or of the journal, when there is nothing left.
     pub next: Offset,
 }
 
-/// Takes what a walk over the journal finds.
+/// Receives what a walk over the journal finds.
 pub(super) trait Collect {
     /// Where to look next, and how many bytes are still wanted; `None` ends the walk.
     fn wanted(&self) -> Option<(Offset, u64)>;
@@ -181,13 +181,13 @@ impl Collect for Stretch<'_> {
     }
 }
 
-/// Where a part of a span is in the span's bytes.
+/// The range of a part of a span within the span's bytes.
 fn within(span: Span, part: Span) -> std::ops::Range<usize> {
     let index = |at: Offset| usize::try_from(at.get() - span.from().get()).unwrap_or(usize::MAX);
     index(part.from())..index(part.to())
 }
 
-/// Where a segment ends or a lock was let go in between is nobody's business: such pieces become one.
+/// The end of a segment, or a lock that was released in between, does not concern readers: such pieces become one.
 fn is_continued_by(last: &JournalPiece, piece: &JournalPiece) -> bool {
     match (last, piece) {
         (

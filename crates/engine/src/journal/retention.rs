@@ -1,6 +1,6 @@
 //! How much of a session's output is kept, and when a segment is full. Pure arithmetic, shared by files and memory.
 //!
-//! What is kept is the beginning (one head segment) and the newest bytes (tail segments, the oldest dropped whole), so
+//! A journal keeps the beginning (one head segment) and the newest bytes (tail segments, the oldest dropped whole), so
 //! the gap between them is one span. Index records count as kept bytes: a program that prints one byte every other
 //! millisecond would otherwise fill the disk with its index.
 
@@ -21,11 +21,11 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// What a journal keeps unless told otherwise.
+    /// The limit of a journal without settings.
     pub const DEFAULT_LIMIT: u64 = 256 << 20;
     /// A smaller limit would hold more index than output.
     pub const SMALLEST_LIMIT: u64 = 4 << 10;
-    /// What is kept in memory once the disk cannot be written: the first bytes after the failure and the newest.
+    /// The retention in memory once the disk cannot be written: the first bytes after the failure and the newest.
     pub const DEGRADED: Self = Self { limit: (64 << 10) + (1 << 20), head: 64 << 10 };
 
     /// Keeps `limit` bytes, a quarter of them from the beginning.
@@ -46,10 +46,10 @@ impl Default for Retention {
     }
 }
 
-/// A journal has this many tail segments' worth of limit: what is dropped at a time is a sixteenth.
+/// The number of tail segments in the limit of a journal: a sixteenth of it is dropped at a time.
 const SEGMENTS: u64 = 16;
 
-/// Less than this part of a segment is not worth splitting an append for: one more write, and every later one would
+/// The least part of a segment for which an append is split: less costs one more write, and every later one would
 /// straddle the kernel's pages.
 const CRUMB: u64 = 64;
 
@@ -86,13 +86,13 @@ impl Budget {
         if self.is_head(start) { self.head } else { self.segment }
     }
 
-    /// Whether segments must go before one that starts here may be added to the `kept` bytes.
+    /// Whether segments must be dropped before one that starts here may be added to the `kept` bytes.
     pub(crate) fn is_exceeded(&self, kept: u64, start: Offset) -> bool {
         kept.saturating_add(self.of_segment(start)) > self.limit
     }
 }
 
-/// What the next bytes need.
+/// The next step of the writer for the next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RollStep {
     /// The segment is full: begin another one.
@@ -117,7 +117,7 @@ impl Fill {
         Self { budget, used: (HEADER_LEN + RECORD_LEN) as u64, record }
     }
 
-    /// What the segment costs: header, records and bytes.
+    /// The cost of the segment: header, records and bytes.
     pub(crate) fn used(&self) -> u64 {
         self.used
     }

@@ -1,5 +1,5 @@
-//! The files of one journal that its runtime has open. They say how much was written to each, also after another process
-//! truncated it, and they lead to files that were removed.
+//! The files of one journal that its runtime has open. They show how much was written to each, also after another
+//! process truncated it, and they lead to files that were removed.
 
 use std::fs::File;
 use std::io;
@@ -15,19 +15,19 @@ use super::format::{SegmentFile, SegmentPart};
 use super::segments::SegmentPaths;
 use crate::{Presence, ProcessKey};
 
-/// What a look at a runtime found.
+/// The open files that were found at a runtime.
 #[derive(Default)]
 pub(super) struct RuntimeFiles {
     /// How many bytes were written to each segment that is open.
     written: Vec<(Offset, u64)>,
     /// The segments without a name, open.
     pub(super) unlinked: Vec<Unlinked>,
-    /// Why the look failed.
+    /// Why the runtime's descriptors could not be read.
     pub(super) refused: Option<String>,
 }
 
 impl RuntimeFiles {
-    /// Looks at the files of a journal. A runtime that is dead, or in another pid namespace, has none.
+    /// Looks at the files of a journal. A runtime that is dead, or in another pid namespace, shows none.
     pub(super) fn look(runtime: ProcessKey, place: &SegmentPaths) -> Self {
         if !matches!(runtime.presence(), Presence::Alive(_)) {
             return Self::default();

@@ -22,7 +22,7 @@ pub(crate) struct SegmentView {
 pub(crate) struct OpenFiles {
     pub(crate) data: Arc<File>,
     pub(crate) index: Arc<File>,
-    /// The records from the place on that is to be read, if the writer still has them in mind: then nobody needs the index.
+    /// The records from the start of the read on, if the writer still has them in memory: then the index is not read.
     pub(crate) newest: Vec<Record>,
 }
 
@@ -43,7 +43,7 @@ impl SegmentView {
         }
     }
 
-    /// Who printed the bytes of `span`: records in order, the first of them covering `span.from()`.
+    /// The stream and time of the bytes of `span`: records in order, the first of them covering `span.from()`.
     pub(crate) fn runs(&self, span: Span) -> Runs<'_> {
         let newest = self.open.as_ref().map_or(&[][..], |open| &open.newest);
         let known = newest.partition_point(|record| record.offset <= span.from());
@@ -55,8 +55,8 @@ impl SegmentView {
         Runs::covering(span, self.file(SegmentPart::Index).map_or_else(|_| Records::none(), Records::open))
     }
 
-    /// Where the segment ends or has reached beyond, as far as its index knows: no record is written before the bytes in front of
-    /// the place that it names.
+    /// The offset where the segment ends or up to which it was written at least, by its index: no record is written
+    /// before the bytes in front of its offset.
     pub(crate) fn reached(&self) -> Offset {
         let mut records = self.file(SegmentPart::Index).map_or_else(|_| Records::none(), Records::open);
         records.seek(Offset::new(u64::MAX)).map_or(self.segment.start, |last| last.offset)
@@ -67,7 +67,7 @@ impl SegmentView {
         Ok(self.file(SegmentPart::Data)?.metadata()?.len())
     }
 
-    /// The index's own words about what came before this segment.
+    /// The header of the index, which counts the output before this segment.
     pub(crate) fn header(&self) -> HeaderFound {
         let mut bytes = [0; HEADER_LEN];
         match self.file(SegmentPart::Index).and_then(|file| file.read_exact_at(&mut bytes, 0)) {
@@ -87,13 +87,13 @@ impl SegmentView {
 
 /// The bytes of a span, cut where the record changes.
 pub(crate) struct Runs<'a> {
-    /// What is left to describe.
+    /// The part that is not described yet.
     span: Span,
     current: Record,
     later: Later<'a>,
 }
 
-/// Where the following records come from.
+/// The source of the following records.
 enum Later<'a> {
     Index(Box<Records>),
     Known(std::iter::Copied<std::slice::Iter<'a, Record>>),

@@ -1,4 +1,4 @@
-//! Which spans of a session's output have files, and where those files are. Metadata only: it opens nothing.
+//! The spans of a session's output that have files, and the paths of those files. Metadata only: it opens nothing.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,7 +30,7 @@ impl Segment {
     }
 }
 
-/// A directory, whatever its name leads to by now.
+/// A directory, identified independently of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DirectoryId {
     device: u64,
@@ -58,12 +58,12 @@ impl SegmentPaths {
         self.dir.join(SegmentFile { id: self.id, start, part }.to_string())
     }
 
-    /// Whether files can be made in the directory, as far as a look at it tells.
+    /// Whether files can be created in the directory, as far as a look at it shows.
     pub(crate) fn is_there(&self) -> bool {
         self.check_home().is_ok() && self.dir.is_dir()
     }
 
-    /// Makes sure that the directory is still the same. In one that was made anew, another session may have this number.
+    /// Checks that the directory is still the same. In one that was made anew, another session may have this number.
     pub(crate) fn check_home(&self) -> Result<(), String> {
         let Some(home) = self.home else { return Ok(()) };
         match DirectoryId::of(&self.dir) {
@@ -76,7 +76,7 @@ impl SegmentPaths {
     }
 }
 
-/// What is at an offset.
+/// The result of looking up an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentLookup {
     In(Segment),
@@ -86,7 +86,7 @@ pub(crate) enum SegmentLookup {
     },
 }
 
-/// The segments that are kept, in order.
+/// The kept segments, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     list: VecDeque<Segment>,
@@ -113,7 +113,7 @@ impl Segments {
         self.list.back_mut()
     }
 
-    /// Leaves only so many bytes of a segment. Returns the span of the others; `None` if there are none.
+    /// Shortens a segment to so many bytes. Returns the span of the others; `None` if there are none.
     pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> Option<Span> {
         let index = self.list.binary_search_by_key(&start, |segment| segment.start).ok()?;
         let segment = self.list.get_mut(index).filter(|segment| len < segment.len)?;

@@ -1,10 +1,10 @@
-//! The sizes that a session's terminal has had. Output means different text at another size, so each is kept with the place in
-//! the output from which on it held.
+//! The sizes that a session's terminal has had. The same output means different text at another size, so each is stored
+//! with the offset from which it held.
 
 use windlass_output::{Offset, ScreenSize};
 use windlass_sys::pty::Size;
 
-/// More changes than this are not remembered: then the oldest but the first are forgotten.
+/// The most changes that are stored: beyond it the oldest but the first are dropped.
 const MOST: usize = 1024;
 
 /// The sizes of a terminal, oldest first. There is always one.
@@ -20,14 +20,14 @@ impl TerminalSizes {
         Self { first, changes: Vec::new() }
     }
 
-    /// The terminal has another size for what is printed from `at` on.
+    /// Notes that the terminal has another size for output from `at` on.
     pub fn change(&mut self, at: Offset, size: Size) {
         if at == Offset::ZERO {
             self.first = size;
             self.changes.clear();
             return;
         }
-        // Nothing was printed at the sizes that a window had while it was dragged.
+        // No byte was printed at the sizes that a window had while it was dragged.
         self.changes.retain(|(from, _)| *from < at);
         if self.changes.len() == MOST {
             self.changes.remove(0);

@@ -1,5 +1,5 @@
-//! What one session is held to, by what, and what was measured of it. The session's task asks after each piece of output
-//! and at the end; the watcher asks and notes in between.
+//! The limits of one session, the mechanisms that enforce them, and the measurements so far. The session's task asks
+//! after each piece of output and at the end; the limit watcher asks and notes in between.
 
 use super::rate::Rate;
 use super::{Amount, Crossed, Enforced, LimitMechanism, Limits, Peaks, Resource, Scope};
@@ -13,7 +13,7 @@ use windlass_sys::limits::ProcessLimits;
 use windlass_sys::process::How;
 use windlass_sys::signal::Signal;
 
-/// One session's limits as they are kept.
+/// One session's limits with their mechanisms.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
     pub(super) limits: Limits,
@@ -39,7 +39,7 @@ pub(super) enum CgroupSeat {
     Own(SessionCgroup, Arc<RuntimeCgroup>),
 }
 
-/// What the kernel is told when the session's root is started.
+/// The limits and control groups that are set when the session's root is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelLimits<'a> {
     pub(crate) limits: ProcessLimits,
@@ -50,7 +50,7 @@ pub(crate) struct KernelLimits<'a> {
 pub(super) struct Measured {
     peaks: Peaks,
     rate: Rate,
-    /// The same, as far as somebody looks: for what all sessions print together.
+    /// The same as the limit watcher sees it, for the rate of all sessions together.
     looked_at: Rate,
 }
 
@@ -62,7 +62,7 @@ impl Bounds {
         launch(KernelLimits { limits: self.of_processes, groups: &groups })
     }
 
-    /// What the session may use.
+    /// The limits of the session.
     pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
@@ -72,12 +72,12 @@ impl Bounds {
         self.limits.wall
     }
 
-    /// Whether output is counted at all: asked after every piece of it.
+    /// Whether output is counted at all: checked after every piece of it.
     pub(crate) fn counts_output(&self) -> bool {
         self.limits.output.is_some() || self.limits.output_rate.is_some()
     }
 
-    /// Takes note of what was printed so far, and says whether that is too much or too fast.
+    /// Notes the sum of printed bytes, and returns the limit that it crosses, if any.
     pub(crate) fn printed(&self, bytes: u64, since_start: Duration) -> Option<Crossed> {
         let mut measured = self.measured();
         let rate = measured.rate.note(since_start, bytes);
@@ -87,7 +87,7 @@ impl Bounds {
         amounts.into_iter().find_map(|(resource, used)| self.exceeded(resource, used, LimitMechanism::Reader))
     }
 
-    /// How fast a session prints, by what it has printed by now.
+    /// The rate at which a session prints, from the sum of its printed bytes.
     pub(super) fn rate_of(&self, session: &Session) -> u64 {
         let (now, sum) = (session.started().elapsed(), session.journal().end().get());
         self.measured().looked_at.note(now, sum)
@@ -104,7 +104,7 @@ impl Bounds {
         Some(Crossed { resource, scope: Scope::Session, limit, peak: used, means })
     }
 
-    /// What the kernel itself has done because of a limit: killed for want of memory, or refused a process.
+    /// A limit that the kernel itself enforced: it killed for want of memory, or refused a process.
     pub(super) fn enforced_by_kernel(&self) -> Option<Crossed> {
         let seat = self.seat();
         let CgroupSeat::Own(leaf, _) = &*seat else { return None };
@@ -114,7 +114,7 @@ impl Bounds {
         (leaf.forks_refused() > 0).then(|| self.told(Resource::Processes, leaf.peak_processes()))
     }
 
-    /// Something below the limit of the session was refused because of that of all sessions together.
+    /// The limit behind a refusal of the kernel: that of all sessions together, unless the session was near its own.
     fn told(&self, resource: Resource, peak: Option<u64>) -> Crossed {
         let own = self.limits.of(resource);
         let peak = peak.map(Amount);
@@ -128,7 +128,7 @@ impl Bounds {
         Crossed { resource, scope, limit, peak: peak.unwrap_or(limit), means }
     }
 
-    /// By what a limit is kept. What is not in the list is not kept by anything but our looking.
+    /// The mechanism of a limit. A limit that is not in the list is enforced by the limit watcher alone.
     pub(super) fn means(&self, resource: Resource, scope: Scope) -> LimitMechanism {
         let is_it = |it: &&Enforced| it.resource == resource && it.scope == scope;
         self.enforced.iter().find(is_it).map_or(LimitMechanism::Watcher, |it| it.means)
@@ -166,7 +166,8 @@ impl Bounds {
             .or_else(|| by_signal(Resource::Disk, Signal::XFSZ.number()))
     }
 
-    /// The kernel says how many it killed in a group, not whom: a root that was killed when it killed one was it.
+    /// The kernel says how many processes it killed in a group, not which: if it killed one and the root was killed, it
+    /// was the root.
     fn killed_in_common(&self, how: How) -> Option<Crossed> {
         let seat = self.seat();
         let CgroupSeat::Common(leaf, before) = &*seat else { return None };
@@ -177,14 +178,14 @@ impl Bounds {
         was_killed.then_some(Crossed { resource, scope, limit, peak: limit, means })
     }
 
-    /// Takes note of all that was printed, if that counts: what a root printed last is read when it has ended.
+    /// Notes the sum of all printed bytes, if it is limited: the last output of a root is read after its end.
     pub(crate) fn printed_in_all(&self, bytes: u64) {
         if self.counts_output() {
             self.measured().peaks.note(Resource::Output, Amount(bytes));
         }
     }
 
-    /// Everything that was measured, with what the kernel knows last.
+    /// All measurements, with the kernel's final counts.
     pub(crate) fn final_peaks(&self) -> Peaks {
         let mut peaks = self.measured().peaks;
         if let CgroupSeat::Own(leaf, _) = &*self.seat() {
@@ -200,7 +201,7 @@ impl Bounds {
         peaks
     }
 
-    /// What was in force.
+    /// The limits that were in force.
     pub(crate) fn enforced(&self) -> Vec<Enforced> {
         self.enforced.clone()
     }
@@ -210,7 +211,7 @@ impl Bounds {
         used.iter().for_each(|(resource, amount)| measured.peaks.note(resource, amount));
     }
 
-    /// Gives the session's groups back. What still runs in them stays there, and limited.
+    /// Gives the session's groups back. Processes that still run in them stay there, and stay limited.
     pub(super) fn release(&self) -> Option<(SessionCgroup, Arc<RuntimeCgroup>)> {
         match std::mem::take(&mut *self.seat()) {
             CgroupSeat::Own(leaf, nest) => Some((leaf, nest)),
@@ -218,7 +219,7 @@ impl Bounds {
         }
     }
 
-    /// Claims the right to end the session: whoever comes second need not.
+    /// Claims the right to end the session; `false` for every caller but the first.
     pub(super) fn doom(&self) -> bool {
         !self.doomed.swap(true, Ordering::Relaxed)
     }
@@ -243,8 +244,8 @@ impl CgroupSeat {
 }
 
 impl Crossed {
-    /// Whether asking would take too long: what grows faster than it can be asked to end, and is held by nothing but our
-    /// looking, is killed at once, as the kernel would.
+    /// Whether a polite end would take too long: a resource that grows faster than a process reacts to TERM, and that
+    /// only sampling limits, is crossed further meanwhile, so the session is killed at once, as the kernel would.
     pub(crate) fn ends_at_once(self) -> bool {
         self.means == LimitMechanism::Watcher
             && matches!(self.resource, Resource::Memory | Resource::Processes)

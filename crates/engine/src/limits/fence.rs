@@ -1,5 +1,5 @@
-//! The fence around a runtime's sessions: decides, for each limit, by what it is kept on this machine, and makes the
-//! control groups for it. Nothing is made before the first limit is asked for, so sessions without limits cost nothing.
+//! The enforcement of limits around a runtime's sessions: chooses a mechanism for each limit on this machine, and makes
+//! the control groups. Nothing is made before the first limit is asked for, so sessions without limits cost nothing.
 
 use super::bounds::{Bounds, CgroupSeat, KernelLimits};
 use super::plan::{self, Plan};
@@ -15,26 +15,27 @@ use windlass_sys::cgroup::{
 };
 use windlass_sys::mark::{Mark, RuntimeTag};
 
-/// Limits of all sessions of a runtime together. The one that uses most of what ran out is ended.
+/// Limits of all sessions of a runtime together. When one is crossed, the session that uses most of the resource is
+/// ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeLimits {
-    /// What they may use.
+    /// The limits.
     pub limits: Limits,
-    /// Whether the runtime looks for itself where the kernel does not.
+    /// Whether the runtime samples where the kernel does not enforce.
     pub watching: Watching,
 }
 
-/// Whether to look again and again.
+/// Whether to sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Watching {
-    /// Where nothing else keeps a limit.
+    /// Where no other mechanism enforces a limit.
     #[default]
     WhereNeeded,
-    /// Never: limits that the kernel does not keep for nothing are not kept.
+    /// Never: limits that would need sampling are not enforced.
     Never,
 }
 
-/// Which control groups may be used.
+/// The control groups that may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cgroups {
     /// Groups below the one this process is in, where that is allowed.
@@ -47,8 +48,8 @@ pub enum Cgroups {
 }
 
 impl RuntimeLimits {
-    /// Generous limits that protect a machine from its sessions: four fifths of its memory, half of its processes. Only what
-    /// costs next to nothing is done for them.
+    /// Generous limits that protect a machine from its sessions: four fifths of its memory, half of its processes. Only
+    /// mechanisms that cost next to nothing are used for them.
     pub fn protecting(machine_memory: Option<u64>, most_processes: Option<u64>) -> Self {
         let memory = machine_memory.map(|bytes| Bytes(bytes / 5 * 4));
         let processes = most_processes.map(|most| Count(most / 2));
@@ -56,14 +57,14 @@ impl RuntimeLimits {
     }
 }
 
-/// Keeps the limits of one engine.
+/// Enforces the limits of one engine.
 #[derive(Debug)]
 pub(crate) struct LimitEnforcer {
     each: Limits,
     pub(super) together: RuntimeLimits,
     cgroups: Cgroups,
     pub(super) runtime_tag: RuntimeTag,
-    /// For sessions that nothing is asked of: they all share it.
+    /// For sessions without limits: they all share it.
     free: Arc<Bounds>,
     ground: OnceLock<RuntimeCgroups>,
     gave_up: AtomicBool,
@@ -71,7 +72,7 @@ pub(crate) struct LimitEnforcer {
     trouble: Mutex<Option<String>>,
 }
 
-/// The control groups of this runtime, as far as there are any.
+/// The control groups of this runtime, if there are any.
 #[derive(Debug, Default)]
 pub(super) struct RuntimeCgroups {
     nest: Option<Arc<RuntimeCgroup>>,
@@ -104,12 +105,12 @@ impl LimitEnforcer {
         }
     }
 
-    /// A command's limits, tightened by what holds for each session.
+    /// A command's limits, tightened by those that hold for each session.
     pub(crate) fn effective(&self, limits: Limits) -> Limits {
         limits.tightened(self.each)
     }
 
-    /// Starts something within its limits. Groups that turn out to be unusable are given up for the next means.
+    /// Starts something within its limits. If groups turn out to be unusable, the next mechanism is used instead.
     pub(crate) fn launch<T>(
         &self,
         limits: Limits,
@@ -131,7 +132,7 @@ impl LimitEnforcer {
         }
     }
 
-    /// The session is watched from now on, if it has to be. Whether somebody must begin to.
+    /// Adds a session to the watchlist, if it must be watched. Returns whether the caller must start the limit watcher.
     pub(crate) fn enlist(&self, session: &Session) -> bool {
         let shared = &session.shared;
         let bounds = Arc::clone(&shared.bounds);
@@ -157,7 +158,7 @@ impl LimitEnforcer {
         self.watchlist.left(mark);
     }
 
-    /// Nothing more will be started.
+    /// No more sessions will be started.
     pub(crate) fn retire(&self) {
         self.watchlist.close();
     }
@@ -169,7 +170,7 @@ impl LimitEnforcer {
         }
     }
 
-    /// What could not be done as it should, if anything: the next means was used instead.
+    /// The failures of setting up limits, if any: the next mechanism was used instead.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -188,7 +189,7 @@ impl LimitEnforcer {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
     }
 
-    /// The limits that only looking keeps, the session's own and those of all together.
+    /// The limits that only sampling enforces, the session's own and those of all together.
     fn sampled(&self, bounds: &Bounds) -> Limits {
         let watched = bounds.enforced.iter().filter(|enforced| enforced.means == LimitMechanism::Watcher);
         watched.fold(Limits::default(), |limits, enforced| {
@@ -257,7 +258,7 @@ impl LimitEnforcer {
         ground
     }
 
-    /// Limits the nest as a whole, and makes the place for sessions without limits of their own.
+    /// Limits the nest of groups as a whole, and makes the common group of sessions without limits of their own.
     fn limit_all(&self, ground: &mut RuntimeCgroups) -> io::Result<()> {
         let Limits { memory, processes, .. } = self.together.limits;
         let Some(nest) = ground.nest.as_ref().filter(|_| memory.is_some() || processes.is_some()) else {
@@ -289,7 +290,7 @@ fn seat(
             CgroupSeat::Common(Arc::clone(leaf), leaf.killed_for_memory())
         }));
     }
-    // What is counted for all together must be counted here as well.
+    // A resource that is counted for all together must be counted here as well.
     let mut controllers = plan.controllers.clone();
     if ground.whole.is_some() {
         controllers.extend([Controller::Memory, Controller::Pids]);
@@ -303,8 +304,8 @@ fn seat(
     Ok(CgroupSeat::Own(leaf, Arc::clone(nest)))
 }
 
-/// Version 1 refuses processes without telling anybody: its counts have to be read. It keeps the limit meanwhile, so there
-/// is no haste, least of all for what all sessions have together.
+/// Version 1 refuses processes without an event: its counts have to be read. It enforces the limit meanwhile, so there
+/// is no haste, least of all for the limit of all sessions together.
 fn unannounced(bounds: &Bounds) -> Option<Duration> {
     const OF_ONE: Duration = Duration::from_millis(100);
     let silent = |it: &&Enforced| (it.resource, it.means) == (Resource::Processes, LimitMechanism::CgroupV1);

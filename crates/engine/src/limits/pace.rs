@@ -1,18 +1,18 @@
-//! When to look again: as late as it can be done without missing a crossing by much. Pure.
+//! When the limit watcher samples next: as late as it can be done without missing a crossing by much. Pure.
 
 use super::{Amount, Limits, Peaks, Resource};
 use std::time::Duration;
 
-/// Looking more often than this costs more than it tells.
+/// The shortest pause: sampling more often costs more than it shows.
 pub(super) const FASTEST: Duration = Duration::from_millis(20);
-/// However far away every limit is, somebody looks this often.
+/// The longest pause, however far away every limit is.
 pub(super) const SLOWEST: Duration = Duration::from_secs(1);
 /// A rate is taken over seconds, however near its limit is.
 const RATE: Duration = Duration::from_millis(250);
-/// Looking may take one part in so many of a processor.
+/// Sampling may take one part in so many of a processor's time.
 const SHARE: u32 = 20;
 
-/// How long to wait before the next look, given what was used at this one and how long it took.
+/// The pause until the next look, from the use at this one and from how long it took.
 pub(super) fn pause(limits: &Limits, used: &Peaks, processors: u64, cost: Duration) -> Duration {
     let soonest = limits.iter().map(|(resource, limit)| {
         if resource == Resource::OutputRate {
@@ -25,8 +25,8 @@ pub(super) fn pause(limits: &Limits, used: &Peaks, processors: u64, cost: Durati
     soonest.clamp(FASTEST, SLOWEST).max(cost * SHARE)
 }
 
-/// How much of a resource can be used up in a second at most, roughly: a kernel hands out memory and processes only so
-/// fast. What is faster is held by the kernel's own limits.
+/// The most of a resource that can be used up in a second, roughly: a kernel hands out memory and processes only so
+/// fast. Anything faster is limited by the kernel's own limits.
 fn fastest_growth(resource: Resource, processors: u64) -> u64 {
     match resource {
         Resource::Memory => 2 << 30,

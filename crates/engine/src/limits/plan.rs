@@ -1,5 +1,5 @@
-//! By what each limit is kept on this machine: worked out before anything starts, from the limits and from what control
-//! groups there are.
+//! The choice of a mechanism for each limit on this machine: made before anything starts, from the limits and from the
+//! control groups that exist.
 
 use super::fence::{RuntimeLimits, Watching};
 use super::{Amount, Enforced, LimitMechanism, Limits, Resource, Scope};
@@ -7,8 +7,8 @@ use windlass_sys::cgroup::{Controller, RuntimeCgroup, Version};
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::usage;
 
-/// Where the kernel alone guards against growth that is faster than our looking, it lets this much more pass, so that the
-/// looking can say what happened.
+/// The kernel's own limit is a backstop for growth that is faster than sampling. It is this much higher, so that
+/// sampling notices first and can report what happened.
 ///
 /// Stacks of threads count as memory that may be written, most of which never is.
 const MEMORY_SLACK: u64 = 1 << 30;
@@ -17,7 +17,7 @@ const DISK_SLACK: u64 = 1 << 20;
 /// The user's other programs start processes too while the session runs.
 const USER_SLACK: u64 = 512;
 
-/// By what each limit of one session is kept. Made before anything starts.
+/// The mechanisms for each limit of one session. Made before anything starts.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) enforced: Vec<Enforced>,
@@ -60,7 +60,7 @@ impl Plan {
         self.enforced.extend(means.iter().map(enforced));
     }
 
-    /// What the kernel does for each process by itself, beside our looking at all of them.
+    /// Adds a limit that the kernel enforces by itself, as a backstop beside sampling.
     fn back_up(&mut self, resource: Resource, Amount(limit): Amount) {
         let limits = &mut self.of_processes;
         match resource {
@@ -75,8 +75,8 @@ impl Plan {
         }
     }
 
-    /// Memory and processes are limited for the whole nest, where there is one; for the rest somebody has to look, if that is
-    /// wanted.
+    /// Memory and processes are limited for the whole nest of groups, where there is one; the rest is sampled, if that
+    /// is wanted.
     fn keep_together(&mut self, wanted: Enforced, version: Option<Version>, watching: Watching) {
         let is_limited = matches!(wanted.resource, Resource::Memory | Resource::Processes);
         let means = match version.filter(|_| is_limited) {

@@ -1,22 +1,22 @@
-//! How fast something comes, over the last moment and not over its whole life. Pure: time is passed in.
+//! How fast a quantity grows, over the last moment and not over its whole life. Pure: time is passed in.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Over how long a rate is taken: a build that prints a page at once is no flood.
+/// The time over which a rate is taken: a build that prints a page at once is no flood.
 pub(super) const WINDOW: Duration = Duration::from_secs(2);
-/// What came within this time is remembered as one.
+/// Amounts that came within this time are stored as one.
 const GRAIN: Duration = Duration::from_millis(50);
 
-/// Counts what came lately.
+/// Counts the recent growth of a sum.
 #[derive(Debug, Default)]
 pub(super) struct Rate {
-    /// How much there was in all, at moments, the oldest first.
+    /// The sum at several moments, the oldest first.
     marks: VecDeque<(Duration, u64)>,
 }
 
 impl Rate {
-    /// Takes note of the sum so far, and says how much a second came within the window.
+    /// Notes the sum so far, and returns how much a second came within the window.
     pub(super) fn note(&mut self, now: Duration, sum: u64) -> u64 {
         while self.marks.get(1).is_some_and(|(at, _)| *at + WINDOW <= now) {
             self.marks.pop_front();

@@ -1,6 +1,6 @@
-//! The watcher: one task for an engine, from its first session that has limits on, and asleep while there is none. The kernel's announcements wake it where
-//! control groups keep a limit; where nothing does, it looks at all such sessions again and again, later or sooner as
-//! the nearest limit allows.
+//! The limit watcher: one task for an engine, from its first session that has limits on, and asleep while there is
+//! none. The kernel's events wake it where control groups enforce a limit; where nothing does, it samples all such
+//! sessions, sooner or later as the nearest limit allows.
 
 use super::bounds::{Bounds, CgroupSeat};
 use super::fence::LimitEnforcer;
@@ -31,9 +31,10 @@ pub(super) struct Watchlist {
 #[derive(Debug, Default)]
 struct WatchList {
     entries: Vec<WatchedSession>,
-    /// Somebody watches, for as long as there is an engine: beginning anew for every session would cost more than waiting.
+    /// The watcher runs, for as long as there is an engine: starting it anew for every session would cost more than
+    /// waiting.
     attended: bool,
-    /// The engine starts nothing more: whoever watches goes with the last session.
+    /// The engine starts no more sessions: the watcher ends with the last one.
     closing: bool,
 }
 
@@ -43,9 +44,9 @@ pub(super) struct WatchedSession {
     pub(super) session: WeakSession,
     pub(super) bounds: Arc<Bounds>,
     pub(super) mark: Mark,
-    /// What nothing but looking keeps.
+    /// The limits that only sampling enforces.
     pub(super) sampled: Limits,
-    /// How often the kernel's own counts are to be read, where it keeps a limit and does not announce that it did.
+    /// How often to read the kernel's own counts, where it enforces a limit without an event.
     pub(super) read_every: Option<Duration>,
 }
 
@@ -61,7 +62,7 @@ impl WatchedSession {
 }
 
 impl Watchlist {
-    /// Whether somebody must begin to watch.
+    /// Adds a session. Returns whether the caller must start the watcher.
     pub(super) fn add(&self, entry: WatchedSession) -> bool {
         let mut watched = self.watched();
         let (needs_looks, attended) = (!entry.is_only_told(), watched.attended);
@@ -74,7 +75,7 @@ impl Watchlist {
         !attended
     }
 
-    /// A session has ended. One that is looked at is looked at once more: it may have left something running.
+    /// A session has ended. One that is sampled is sampled once more: it may have left processes running.
     pub(super) fn left(&self, mark: Mark) {
         let mut watched = self.watched();
         watched.entries.retain(|entry| entry.mark != mark || !entry.sampled.is_empty());
@@ -95,7 +96,7 @@ impl Watchlist {
         self.watched().closing
     }
 
-    /// Everybody who is watched; `None`: nobody is, and nobody will be.
+    /// The watched sessions; `None` if there are none and none will come.
     fn snapshot(&self) -> Option<Vec<WatchedSession>> {
         let watched = self.watched();
         (!watched.closing || !watched.entries.is_empty()).then(|| watched.entries.clone())
@@ -113,12 +114,12 @@ impl Watchlist {
 /// The kernel announces that memory ran out before it kills for it, so there are a few more looks after that.
 const AFTERMATH: u32 = 10;
 
-/// Watches until nobody is left to be watched.
+/// Watches until no session is left and none will come.
 pub(crate) async fn watch(fence: Arc<LimitEnforcer>) {
     let mut ears = LimitEvents::open(&fence);
     let mut stops = JoinSet::new();
     let mut looks_soon = 0_u32;
-    // Finding out takes as long as everything else of a look, and a look follows every start.
+    // Read once: it takes as long as the rest of a sample, and a sample follows every start.
     let processors = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
     while let Some(entries) = fence.watchlist.snapshot() {
         let look = Look::at(&fence, &entries, processors);
@@ -137,15 +138,15 @@ pub(crate) async fn watch(fence: Arc<LimitEnforcer>) {
     while stops.join_next().await.is_some() {}
 }
 
-/// Why somebody looks again.
+/// Why the watcher looks again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Woken {
     Announced,
     InTime,
 }
 
-/// Waits until it is time to look again. A start or an end is a reason to do so at once; where there are many, one look in a
-/// while is for all of them.
+/// Waits until it is time to sample again. The start or end of a session is a reason to do so at once; where there are
+/// many, one sample in a while covers all of them.
 async fn wait(fence: &LimitEnforcer, ears: &mut LimitEvents, mut next: Option<Instant>) -> Woken {
     let earliest = Instant::now() + pace::FASTEST;
     loop {
@@ -157,7 +158,7 @@ async fn wait(fence: &LimitEnforcer, ears: &mut LimitEvents, mut next: Option<In
                 }
                 next = Some(next.map_or(earliest, |next| next.min(earliest)));
             }
-            // timer: without a control group nobody tells that a limit is crossed; see `pace` for how long.
+            // timer: without a control group no event says that a limit is crossed; see `pace` for the length.
             () = tokio::time::sleep_until(next.unwrap_or_else(far_away).into()), if next.is_some() => {
                 return Woken::InTime;
             }
@@ -175,7 +176,7 @@ struct Doomed {
     crossed: Crossed,
 }
 
-/// Ends it by the same path as every stop. A tree that multiplies is made to stand still first.
+/// Ends a session by the same path as every stop. A tree that multiplies is frozen first.
 async fn end(fence: Arc<LimitEnforcer>, doomed: Doomed) {
     let Doomed { entry, crossed } = doomed;
     if crossed.resource == Resource::Processes {
@@ -198,15 +199,15 @@ fn hold_still(fence: &LimitEnforcer, entry: &WatchedSession) {
     tree::freeze(fence.runtime_tag, |mark| mark == entry.mark);
 }
 
-/// What one look at everybody told.
+/// The result of one look at all sessions.
 #[derive(Default)]
 struct Look {
     doomed: Vec<Doomed>,
-    /// Sessions of which nothing is left.
+    /// Sessions without any process left.
     gone: Vec<Mark>,
-    /// When to look again; `None`: when something is announced.
+    /// When to look again; `None`: at the next event.
     next: Option<Instant>,
-    /// No more processes may begin, by the limit of all together.
+    /// The limit of all sessions together allows no more processes.
     is_crowded: bool,
 }
 
@@ -252,7 +253,7 @@ impl Look {
         used
     }
 
-    /// All together: the one that uses most of what ran out has to go.
+    /// Checks the limits of all sessions together: the session that uses most of a crossed resource must end.
     fn at_all(&mut self, fence: &LimitEnforcer, entries: &[WatchedSession], used: &[Peaks]) {
         for (resource, limit) in fence.together.limits.iter() {
             let amounts = used.iter().map(|used| used.of(resource).unwrap_or_default().0);
@@ -285,7 +286,7 @@ fn has_no_room(fence: &LimitEnforcer) -> bool {
     whole.zip(limit).is_some_and(|(now, Amount(limit))| now >= limit)
 }
 
-/// What a session uses now of the resources that are looked at.
+/// The session's present use of the sampled resources.
 fn measure(entry: &WatchedSession, wanted: &Limits, members: &[Pid]) -> Peaks {
     let mut used = Peaks::default();
     let wants = |resource| wanted.of(resource).is_some();
@@ -317,8 +318,9 @@ fn measure(entry: &WatchedSession, wanted: &Limits, members: &[Pid]) -> Peaks {
     used
 }
 
-/// Memory that several share is counted for each of them, which is cheap; only if that is too much, or much of it need not be
-/// mapped, it is counted well. A little is never mapped: scripts lie in such files.
+/// Shared memory is counted for each process that maps it, which is cheap. It is counted exactly only if that sum is
+/// too much, or if the session holds much memory in nameless files, which need not be mapped. A little of that is
+/// ignored: scripts lie in such files.
 fn memory(entry: &WatchedSession, members: &[Pid], resident: u64) -> u64 {
     let Some(Amount(limit)) = entry.sampled.of(Resource::Memory) else { return resident };
     let is_unsure =
@@ -326,10 +328,10 @@ fn memory(entry: &WatchedSession, members: &[Pid], resident: u64) -> u64 {
     if is_unsure { usage::proportional_memory(members) } else { resident }
 }
 
-/// Which part of its limit a session may hold without its being looked for.
+/// The part of its limit that a session may hold in nameless files before they are counted.
 const UNMAPPED_PART: u64 = 16;
 
-/// The kernel's announcements, as far as there are any.
+/// The kernel's events, if there are any.
 struct LimitEvents {
     ears: Vec<AsyncFd<EventFd>>,
     fence: Arc<LimitEnforcer>,
@@ -339,7 +341,7 @@ impl LimitEvents {
     fn open(fence: &Arc<LimitEnforcer>) -> Self {
         let events = fence.ground().events.as_ref();
         let ears = events.map(Events::ears).into_iter().flatten();
-        // One that cannot be waited for is not: then only looking helps, and the receipt's verdict.
+        // An event descriptor that the reactor refuses is skipped: then only sampling helps, and the receipt's verdict.
         let ears = ears.filter_map(|ear| reactor::watch(ear, Interest::READABLE).ok()).collect();
         Self { ears, fence: Arc::clone(fence) }
     }

@@ -5,11 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// There is no such resource.
+/// No resource has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no limit `{name}`: use memory, processes, cpu-time, files, output, output-rate or disk")]
 pub struct UnknownResource {
-    /// What was asked for.
+    /// The unknown name.
     pub name: String,
 }
 
@@ -69,7 +69,7 @@ impl Scope {
         }
     }
 
-    /// Whose limit the word means.
+    /// The scope that the word names.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Session, Self::Runtime].into_iter().find(|scope| scope.name() == name)
     }
@@ -87,7 +87,7 @@ impl LimitMechanism {
         }
     }
 
-    /// The means that the word says.
+    /// The mechanism that the word names.
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [Self::CgroupV2, Self::CgroupV1, Self::ResourceLimit, Self::Watcher, Self::Reader];
         all.into_iter().find(|means| means.name() == name)
@@ -107,7 +107,7 @@ impl fmt::Display for Crossed {
     }
 }
 
-/// Limits are given in powers of two, so they are told in them: `512 MiB`, `1.5 GiB`.
+/// Limits are given in powers of two, so they are shown in them: `512 MiB`, `1.5 GiB`.
 fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if number < 1024 {

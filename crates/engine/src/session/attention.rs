@@ -1,5 +1,5 @@
-//! Whether a session waits for input. Only its task can tell: it alone knows that no input is on its way and that
-//! everything printed so far has been read.
+//! Whether a session waits for input. Only its task can decide: it alone knows that no input is on its way and that all
+//! output so far was read.
 
 use super::state::State;
 use super::task::SessionTask;
@@ -8,16 +8,16 @@ use rustix::fd::AsFd;
 use std::time::Duration;
 use windlass_sys::evidence::{self, Doubt, InputKind, InputState};
 
-/// What a session is doing about its input.
+/// The state of a session with regard to its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
     /// It works, whether or not a part of it reads; or it has not taken its input yet, or has none.
     Busy,
     /// It has taken all its input and waits for more. Everything it printed before is in the journal.
     Waiting(InputKind),
-    /// The kernel cannot tell, for this reason. It reads, except where it cannot be inspected at all.
+    /// The kernel cannot decide, for this reason. It reads, except where it cannot be inspected at all.
     Probably(InputKind, Doubt),
-    /// It reads, and a look after this time can tell whether it works.
+    /// It reads, and a look after this time can decide whether it works.
     Undecided(Duration),
 }
 
@@ -33,7 +33,7 @@ impl Attention {
 }
 
 impl SessionTask {
-    /// Looks, having read what there is to read.
+    /// Looks, after it has read all available output.
     pub(crate) fn look(&mut self) -> Attention {
         if self.state() != State::Running || !self.has_read_everything() || self.input.progress().queued() > 0
         {

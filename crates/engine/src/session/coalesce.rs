@@ -1,30 +1,31 @@
-//! Much output in little pieces, close together: to be woken for each of them costs more than to read them, and slows the
-//! program that prints them. Pure.
+//! Coalesces many small pieces of output that come close together: a wakeup for each of them costs more than reading
+//! them, and slows the program that prints them. Pure.
 
 use std::time::{Duration, Instant};
 
-/// How long drops are left to gather: nobody notices, and few programs print faster than the kernel can hold meanwhile.
+/// How long small pieces accumulate: too short to be noticed, and few programs print more in it than the kernel can
+/// buffer.
 pub(super) const PAUSE: Duration = Duration::from_micros(500);
 
-/// So many drops in a spell are a spate.
+/// So many small pieces within a period are worth coalescing.
 const MANY: u32 = 16;
 const SPELL: Duration = Duration::from_millis(4);
 
-/// After so many pauses without a drop a spate is over.
+/// After so many pauses without any output, coalescing ends.
 const DRY: u32 = 4;
 
-/// Who printed more than there was room for may have had to wait. That is not tried again for so long.
+/// A program that printed more than the buffer holds may have had to wait. Coalescing is not tried again for so long.
 const ENOUGH: Duration = Duration::from_millis(250);
 
-/// What is known of the drops that a source gave lately.
+/// The recent pieces of a source.
 #[derive(Debug)]
 pub(super) struct ReadCoalescer {
-    /// When the spell began.
+    /// When the period began.
     since: Instant,
     count: u32,
     bytes: usize,
     dry_pauses: u32,
-    /// Before this moment nothing is left to gather.
+    /// Coalescing is not tried before this moment.
     not_before: Instant,
 }
 
@@ -33,12 +34,12 @@ impl ReadCoalescer {
         Self { since: now, count: 0, bytes: 0, dry_pauses: 0, not_before: now }
     }
 
-    /// Somebody may be waiting for the next one: they are counted anew.
+    /// A client may be waiting for the next piece: counting begins anew.
     pub(super) fn forget(&mut self, now: Instant) {
         *self = Self { not_before: self.not_before, ..Self::new(now) };
     }
 
-    /// Counts a drop.
+    /// Counts a piece.
     pub(super) fn add(&mut self, now: Instant, bytes: usize) {
         if now.duration_since(self.since) > SPELL {
             self.forget(now);
@@ -51,18 +52,18 @@ impl ReadCoalescer {
         self.count >= MANY && self.may_gather(now)
     }
 
-    /// Whether that went well lately, or was not tried.
+    /// Whether coalescing is allowed: it did not overflow lately.
     pub(super) fn may_gather(&self, now: Instant) -> bool {
         now >= self.not_before
     }
 
-    /// Whether what comes in a pause finds room, if it goes on like that.
+    /// Whether the output of a pause will fit into the buffer, at the present rate.
     pub(super) fn fit_into(&self, room: usize, now: Instant) -> bool {
         let spell = now.duration_since(self.since).max(Duration::from_nanos(1));
         self.bytes as u128 * PAUSE.as_nanos() / spell.as_nanos() <= half(room)
     }
 
-    /// Counts what had gathered after a pause, and says whether to go on like that.
+    /// Counts the bytes that accumulated in a pause, and returns whether to continue.
     pub(super) fn go_on_gathering(&mut self, now: Instant, bytes: usize, room: usize) -> bool {
         self.dry_pauses = if bytes == 0 { self.dry_pauses + 1 } else { 0 };
         let fits = bytes as u128 <= half(room);
@@ -72,13 +73,13 @@ impl ReadCoalescer {
         self.dry_pauses < DRY && fits
     }
 
-    /// More had gathered than there was room for, or nearly so.
+    /// More accumulated than the buffer holds, or nearly so.
     pub(super) fn overflowed(&mut self, now: Instant) {
         self.not_before = now + ENOUGH;
     }
 }
 
-/// A program that prints twice as fast all at once must not have to wait yet.
+/// Half of the buffer: a program that suddenly prints twice as fast must not have to wait yet.
 fn half(room: usize) -> u128 {
     room as u128 / 2
 }
@@ -89,7 +90,7 @@ mod tests {
 
     const ROOM: usize = 64 * 1024;
 
-    /// Whether the last of so many drops, this far apart, makes it a spate.
+    /// Whether the last of so many pieces, this far apart, starts coalescing.
     fn last_of(count: u32, apart: Duration, bytes: usize) -> bool {
         let begun = Instant::now();
         let mut coalescer = ReadCoalescer::new(begun);

@@ -1,4 +1,4 @@
-//! What goes into a session: a bounded queue, in order, that never holds up anything else.
+//! The input of a session: a bounded queue, in order, that never holds up anything else.
 
 use crate::progress::InputProgress;
 use crate::reactor;
@@ -18,7 +18,7 @@ pub const QUEUE_LIMIT: usize = 1024 * 1024;
 /// Ends of input that may wait on a terminal that does not read.
 const MOST_ENDS: usize = 16;
 
-/// The lowest number that is nobody's standard input or output.
+/// The lowest descriptor above standard input, output and errors.
 const ABOVE_STDIO: i32 = 3;
 
 /// Why input could not be taken or ended.
@@ -33,7 +33,7 @@ pub enum InputError {
     /// Too many ends are waiting already.
     #[error("the terminal does not read, and {MOST_ENDS} ends of input are waiting for it")]
     TooManyEnds,
-    /// The terminal hands over single keys: it has no end of input.
+    /// The program reads single keys: such a terminal has no end of input.
     #[error(
         "the terminal is not in line mode, so it has no end-of-file character; send the keys the program expects"
     )]
@@ -54,14 +54,14 @@ pub(crate) struct Input {
 enum Target {
     Pipe(AsyncFd<OwnedFd>),
     Terminal(Keyboard),
-    /// Never open, or ended by us.
+    /// Never open, or ended by the runtime.
     Closed,
     /// The other side went away.
     Gone,
 }
 
-/// Our end of a terminal, for typing. Terminals take what is typed at once, unless nobody reads it for long: only then does
-/// the reactor watch for room.
+/// The runtime's end of a terminal, for typing. Terminals take input at once, unless no program reads it for long: only
+/// then does the reactor watch for room.
 #[derive(Debug)]
 struct Keyboard {
     master: Arc<OwnedFd>,
@@ -74,13 +74,13 @@ enum Item {
     End { last_line: LastLine, reply: Option<EndReply> },
 }
 
-/// What becomes of a line that was begun on a terminal when its input ends. On pipes it makes no difference.
+/// The treatment of an unfinished line on a terminal when its input ends. On pipes it makes no difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastLine {
-    /// It is handed over as it was typed.
+    /// It is delivered as it was typed.
     #[default]
     AsTyped,
-    /// It is ended first, be it empty.
+    /// It is ended first, even if it is empty.
     Ended,
 }
 
@@ -107,7 +107,7 @@ impl Input {
         self.progress
     }
 
-    /// Takes what fits into the queue and says how much that was.
+    /// Takes as much as fits into the queue and returns how much that was.
     pub(crate) fn accept(&mut self, mut bytes: Vec<u8>) -> Result<usize, InputError> {
         self.check_open()?;
         let queued = usize::try_from(self.progress.queued()).unwrap_or(usize::MAX);
@@ -123,13 +123,13 @@ impl Input {
         self.queue.push_back(Item::End { last_line: LastLine::AsTyped, reply: None });
     }
 
-    /// Ends the input after what is queued.
+    /// Ends the input after the queued bytes.
     pub(crate) fn end(&mut self, last_line: LastLine, reply: EndReply) {
         let ends = self.queue.iter().filter(|item| matches!(item, Item::End { .. })).count();
         let room = if ends < MOST_ENDS { Ok(()) } else { Err(InputError::TooManyEnds) };
         match self.check_open().and(room) {
             Ok(()) => self.queue.push_back(Item::End { last_line, reply: Some(reply) }),
-            // Whoever asked may have stopped listening.
+            // The caller may have stopped listening.
             Err(error) => drop(reply.send(Err(error))),
         }
     }
@@ -151,7 +151,7 @@ impl Input {
         }
     }
 
-    /// What to watch for becoming writable: nothing, while nothing waits.
+    /// The descriptor to watch for becoming writable; `None` while nothing waits.
     pub(crate) fn pending(&self) -> Option<&AsyncFd<OwnedFd>> {
         match &self.target {
             _ if self.queue.is_empty() => None,
@@ -161,7 +161,7 @@ impl Input {
         }
     }
 
-    /// Our end of the pipe that the process reads, if it is one.
+    /// The runtime's end of the pipe that the process reads, if it is one.
     pub(crate) fn pipe_end(&self) -> Option<&OwnedFd> {
         match &self.target {
             Target::Pipe(fd) => Some(fd.get_ref()),
@@ -183,7 +183,7 @@ impl Input {
         }
     }
 
-    /// Whether all of it went in. What did not goes back to the front of the queue.
+    /// Writes a queued piece, and returns whether all of it was taken. The rest goes back to the front of the queue.
     fn deliver(&mut self, bytes: Vec<u8>, mut done: usize) -> bool {
         while done < bytes.len() {
             match self.write(&bytes[done..]) {
@@ -242,7 +242,7 @@ impl Input {
         Ok(())
     }
 
-    /// Nothing more will be read at the other side.
+    /// The root is gone: no process will read input any more.
     pub(crate) fn root_exited(&mut self) {
         if matches!(self.target, Target::Pipe(_) | Target::Terminal(_)) {
             self.abandon(Target::Gone, InputError::Gone);
@@ -273,8 +273,8 @@ impl Keyboard {
         written
     }
 
-    /// A descriptor of its own: the reactor watches the other one for output, and not always. Where there is none to be had,
-    /// nobody could tell when the program reads again.
+    /// Registers a duplicate of the descriptor: the reactor watches the other one for output, and not always. If none
+    /// can be had, there is no way to learn when the program reads again.
     fn watch_for_room(&mut self) -> io::Result<()> {
         if self.blocked.is_none() {
             let own = rustix::io::fcntl_dupfd_cloexec(&*self.master, ABOVE_STDIO)?;
@@ -289,7 +289,7 @@ fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match rustix::io::write(fd, bytes) {
             Err(Errno::INTR) => {}
-            // A zero-byte answer to a non-empty write would make this spin; no pipe or terminal gives one.
+            // A write of a non-empty buffer that returns zero would make this spin; no pipe or terminal does that.
             Ok(0) => return Err(Errno::IO.into()),
             answer => return Ok(answer?),
         }

@@ -1,4 +1,4 @@
-//! What comes out of a session: read without blocking, journaled, then told.
+//! The output of a session: read without blocking, journaled, then published.
 
 use super::Shared;
 use super::source::{Filled, Source};
@@ -18,7 +18,7 @@ pub(crate) struct Outputs {
     sources: [Option<Source>; Self::SOURCES],
     /// Where the next look begins, so that neither stream starves the other.
     turn: usize,
-    /// How many batches of a flood were read without letting others have their turn.
+    /// How many batches of a flood were read without yielding to other tasks.
     unbroken: u32,
     terminal: Option<TerminalEnd>,
 }
@@ -32,7 +32,7 @@ struct TerminalEnd {
     scanner: Option<QueryScanner>,
 }
 
-/// What a read brought.
+/// The outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOutcome {
     /// Nothing, now.
@@ -44,11 +44,11 @@ pub(crate) enum ReadOutcome {
 }
 
 thread_local! {
-    /// One buffer per thread: a session that waits holds none.
+    /// One buffer per thread: a waiting session holds none.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// After so many batches others come first, whoever they are.
+/// After so many batches the task yields to all others.
 const MOST_UNBROKEN: u32 = 8;
 
 /// How a source is read.
@@ -66,10 +66,10 @@ impl Outputs {
         Self { sources: [Some(source), None], turn: 0, unbroken: 0, terminal: Some(terminal) }
     }
 
-    /// The next source that has something to read, or whose end has come.
+    /// The next source that has something to read, or has ended.
     pub(crate) fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
         if self.unbroken >= MOST_UNBROKEN {
-            // Whoever was told waits for this very thread, which would otherwise read on until the flood ebbs.
+            // A notified waiter needs this very thread, which would otherwise read on until the flood ebbs.
             self.unbroken = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
@@ -86,14 +86,14 @@ impl Outputs {
         Poll::Pending
     }
 
-    /// Reads what the reactor announced, journals, and tells everyone how far it got.
+    /// Reads a source that the reactor announced, journals, and publishes the progress.
     pub(crate) fn read(&mut self, source: usize, shared: &Shared) -> ReadOutcome {
         self.read_gathered_beside(source, shared);
         self.read_by(source, shared, Source::fill_announced)
     }
 
-    /// What is announced on one stream was most likely printed after what gathers on the other; and where both speak, their
-    /// order is worth more than the cost of being told of every drop.
+    /// Reads the other, coalescing stream first: its bytes were most likely printed before those that are announced
+    /// now; and where both streams print, their order is worth more than the cost of a wakeup for every piece.
     fn read_gathered_beside(&mut self, source: usize, shared: &Shared) {
         let gathers = |source: &Option<Source>| source.as_ref().is_some_and(Source::is_gathering);
         if gathers(&self.sources[source]) {
@@ -107,12 +107,12 @@ impl Outputs {
         }
     }
 
-    /// Somebody wrote to the session and may be waiting for what it prints next.
+    /// A client wrote to the session and may be waiting for the next output.
     pub(crate) fn expect_drop(&mut self) {
         self.sources.iter_mut().flatten().for_each(Source::expect_drop);
     }
 
-    /// Reads what is there, announced or not: the exit of the root may be known before its last output is announced.
+    /// Reads available output, announced or not: the exit of the root may be known before its last output is announced.
     pub(crate) fn read_now(&mut self, source: usize, shared: &Shared) -> ReadOutcome {
         self.read_by(source, shared, Source::fill)
     }
@@ -134,12 +134,13 @@ impl Outputs {
         })
     }
 
-    /// How many bytes came. A source that has ended is forgotten, and a flood is prepared for.
+    /// Handles the outcome of a read and returns the number of bytes. A source that has ended is forgotten, and a flood
+    /// is prepared for.
     fn heed(&mut self, number: usize, filled: Filled, shared: &Shared) -> usize {
         let root_gone = self.terminal.as_ref().is_some_and(|terminal| terminal.slave.is_none());
         let Some(source) = &mut self.sources[number] else { return 0 };
         match filled {
-            // Somebody opened a terminal again after it had ended: waiting for it would be spinning.
+            // A process opened the terminal again after it had ended: waiting for it would be a busy loop.
             Filled::Emptied(0) if source.has_hung_up() && root_gone => {
                 self.sources[number] = None;
                 0
@@ -155,7 +156,7 @@ impl Outputs {
             }
             Filled::More(count) => {
                 source.flows(count, &shared.roomy);
-                // Those who pass output on should not hear of it late: some milliseconds are not.
+                // Tasks that pass output on must not get it late; some milliseconds are acceptable.
                 self.unbroken += if shared.story.receiver_count() > 0 { MOST_UNBROKEN / 4 } else { 1 };
                 count
             }
@@ -180,14 +181,14 @@ impl Outputs {
         self.sources.iter().all(Option::is_none)
     }
 
-    /// From now on the terminal ends when the last program lets go of it.
+    /// From now on the terminal ends when the last program closes it.
     pub(crate) fn root_exited(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             terminal.slave = None;
         }
     }
 
-    /// Our end of the terminal, if there is one.
+    /// The runtime's end of the terminal, if there is one.
     pub(crate) fn master(&self) -> Option<&OwnedFd> {
         self.terminal.as_ref().map(|terminal| &*terminal.master)
     }
@@ -201,7 +202,7 @@ impl Outputs {
 }
 
 impl Shared {
-    /// Journal first, then tell: nobody hears of a byte that cannot be read.
+    /// Journals first, then publishes: no reader hears of a byte that cannot be read.
     fn remember(&self, stream: Stream, bytes: &[u8]) {
         let now = Instant::now();
         let span = self.journal.append(stream, now.duration_since(self.started), bytes);

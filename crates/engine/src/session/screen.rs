@@ -1,4 +1,4 @@
-//! The terminal's screen, made from the journal when somebody looks or a program asks: a flood pays nothing for it.
+//! The terminal's screen, made from the journal when a client looks or a program asks: a flood pays nothing for it.
 
 use super::Shared;
 use crate::journal::grid;
@@ -7,18 +7,18 @@ use std::sync::{MutexGuard, PoisonError};
 use windlass_output::{CursorKeys, CursorPosition, Offset, Screen, Span};
 use windlass_sys::pty::Size;
 
-/// What a terminal shows.
+/// The visible state of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenView {
     /// The visible lines, without the blanks at their ends.
     pub text: String,
-    /// Where the cursor stands.
+    /// The position of the cursor.
     pub cursor: CursorPosition,
     /// How the program wants its cursor keys.
     pub cursor_keys: CursorKeys,
     /// Whether a full-screen program has the alternate screen.
     pub alternate: bool,
-    /// The output this is the picture of.
+    /// A screen that follows the journal on demand.
     pub end: Offset,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct LiveScreen {
     size: Size,
 }
 
-/// The most output that is replayed: beyond it, a screenful is long scrolled away and the newest part tells all.
+/// The most output that is replayed: the newest part of this size contains every visible line.
 const REPLAY: u64 = 1024 * 1024;
 /// How much is taken from the journal at a time.
 const STEP: usize = 64 * 1024;
@@ -63,7 +63,7 @@ impl Shared {
         }
     }
 
-    /// What the terminal answers to the questions in the output so far.
+    /// The terminal's answers to the questions in the output so far.
     pub(crate) fn terminal_replies(&self) -> Vec<u8> {
         let mut live = self.lock_screen();
         self.catch_up(&mut live);
@@ -79,13 +79,14 @@ impl Shared {
         if let Some(screen) = &mut live.screen {
             screen.resize(grid(size));
         }
+        // Recording the size writes to the disk: readers of the screen must not wait for that.
         drop(live);
         let at = self.journal.resized(size);
         self.record_size(at, size);
     }
 
-    /// Keeps a size beside the journal, for readers in other processes. One that cannot be written leaves them with the size
-    /// before, which changes where they see lines, not which.
+    /// Records a size beside the journal, for readers in other processes. If it cannot be written they use the size
+    /// before, which changes where lines break and loses none.
     pub(crate) fn record_size(&self, at: Offset, size: Size) {
         if let Some(store) = &self.store {
             let _ = store.resized(self.facts.id, at, size);

@@ -1,8 +1,8 @@
-//! One of the things that a session prints to, as its task reads it.
+//! One stream that a session prints to, as its task reads it.
 //!
-//! While output comes in drops, the reactor tells of it. In a flood it is not asked: there is always more to read, and a
-//! reactor that watches would wake another thread for every few kilobytes, to be told what is known already. Drops that
-//! come in a spate are left to gather for a moment, and read together.
+//! While output comes in single pieces, the reactor announces it. In a flood it is not used: there is always more to
+//! read, and a reactor that watches would wake another thread for every few kilobytes, only to announce what is known
+//! already. Many small pieces in a short time accumulate for a moment, and are read together.
 
 use super::coalesce::{PAUSE, ReadCoalescer};
 use crate::{Stream, reactor};
@@ -21,39 +21,39 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 
-/// Our end of a pipe or a terminal, to be read.
+/// The runtime's end of a pipe or a terminal, to be read.
 #[derive(Debug)]
 pub(crate) struct Source {
     watch: Watch,
     stream: Stream,
-    /// The reactor has seen the other end go away. It does not take that back, even if a terminal is opened again.
+    /// The reactor has seen the other end close. It does not take that back, even if a terminal is opened again.
     hung_up: bool,
     coalescer: ReadCoalescer,
-    /// What the kernel holds of it before whoever prints has to wait.
+    /// How much of it the kernel buffers before a program that prints has to wait.
     holds: usize,
-    /// Held by a pipe that was made roomy, and by a terminal whose drops gather.
+    /// Held by a pipe whose buffer was enlarged, and by a terminal whose output is coalesced.
     roomy: Option<OwnedSemaphorePermit>,
 }
 
-/// What the reactor has to do with a source.
+/// The reactor's part in watching a source.
 #[derive(Debug)]
 enum Watch {
-    /// It tells when there is something to read.
+    /// It announces that there is something to read.
     On(AsyncFd<Arc<OwnedFd>>),
-    /// Nothing: there was more than could be read at a time, so there is something to read.
+    /// None: there was more than could be read at a time, so there is something to read.
     Off(Arc<OwnedFd>),
-    /// Nothing: drops gather until the alarm.
+    /// None: output accumulates until the alarm.
     Gathering { fd: Arc<OwnedFd>, alarm: Alarm },
-    /// It could not watch once more, for want of memory, say. It is asked again before long.
+    /// It could not register the descriptor again, for want of memory, say. The next try comes soon.
     Refused { fd: Arc<OwnedFd>, again: Pin<Box<Sleep>> },
 }
 
-/// What filling a buffer came to.
+/// The outcome of filling a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filled {
     /// So many bytes, and the kernel has or may have more.
     More(usize),
-    /// So many bytes in little pieces: as soon as one was printed it was read.
+    /// So many bytes in little pieces: each was read as soon as it was printed.
     Chased(usize),
     /// So many bytes, and the kernel has no more for now.
     Emptied(usize),
@@ -61,31 +61,31 @@ pub(crate) enum Filled {
     Ended(usize),
 }
 
-/// The most that is read of a terminal before it is journaled: two milliseconds' worth of a flood.
+/// The most that is read of a terminal before it is journaled: two milliseconds of a flood.
 const TERMINAL_BATCH: usize = 128 * 1024;
-/// The same for a pipe. The kernel's pages are handed over in larger pieces than small writes would get.
+/// The same for a pipe. The kernel's pages are delivered in larger pieces than small writes would get.
 const PIPE_BATCH: usize = 256 * 1024;
-/// What a pipe holds that nobody made roomy.
+/// The kernel's default buffer of a pipe.
 const PIPE_HOLDS: usize = 64 * 1024;
-/// What a roomy one holds: whoever floods it has to wait less often.
+/// An enlarged one: a program that floods it has to wait less often.
 const ROOMY: usize = PIPE_BATCH;
 
-/// What a terminal holds of what is printed to it.
+/// The kernel's buffer of a terminal.
 const TERMINAL_HOLDS: usize = 64 * 1024;
 
-/// Half of what a terminal gives at a time, if it has that much.
+/// Half of the most that one read of a terminal returns.
 const LITTLE: usize = 2 * 1024;
-/// After so many reads of little on average we are as fast as the program.
+/// After so many reads of little on average the runtime is as fast as the program.
 const CHASE: usize = 32;
 
-/// How many pipes are roomy at a time. The kernel lends each user room for 1024 ordinary pipes, and gives tiny ones to who
-/// has used it up: these take a fifth of it.
+/// How many pipes are enlarged at a time. The kernel grants each user room for 1024 ordinary pipes, and gives tiny ones
+/// to a user that has exceeded it: these take a fifth of it.
 pub(crate) const MOST_ROOMY: usize = 64;
 
 const REFUSAL_LASTS: Duration = Duration::from_millis(10);
 
 impl Source {
-    /// Our end of one of these streams, which the reactor watches from now on.
+    /// The runtime's end of one of these streams, which the reactor watches from now on.
     pub(crate) fn watched(fd: OwnedFd, stream: Stream) -> Result<Self, Errno> {
         let watched = reactor::watch(Arc::new(fd), Interest::READABLE).map_err(|(_, errno)| errno)?;
         let coalescer = ReadCoalescer::new(Instant::now());
@@ -125,12 +125,12 @@ impl Source {
         }
     }
 
-    /// Whether something may have come of which nobody has been told yet.
+    /// Whether output may have come that was not published yet.
     pub(crate) fn is_gathering(&self) -> bool {
         matches!(self.watch, Watch::Gathering { .. })
     }
 
-    /// Reads what was announced, and has the reactor watch or not, as the output flows.
+    /// Reads announced output, and turns the reactor's watching on or off, as the output flows.
     pub(crate) fn fill_announced(&mut self, buffer: &mut [u8]) -> Filled {
         let filled = match &self.watch {
             Watch::On(watched) => fill_when_ready(watched, self.short(), buffer),
@@ -151,13 +151,14 @@ impl Source {
         filled
     }
 
-    /// Reads what is there.
+    /// Reads the available output.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Filled {
         fill(self.fd(), self.short(), buffer)
     }
 
-    /// What a read gives at least, unless it empties the source. A terminal gives what it has come to so far, however much
-    /// is behind it; but where drops gather, the rest may gather, too. Either way the next byte wakes us.
+    /// The least that a read returns unless it empties the source. A terminal returns the part that it has processed so
+    /// far, however much is behind it; but where output is coalesced, the rest may wait, too. Either way the next byte
+    /// wakes the task.
     fn short(&self) -> usize {
         match (self.stream, &self.watch) {
             (Stream::Terminal, Watch::Gathering { .. }) => LITTLE,
@@ -166,8 +167,8 @@ impl Source {
         }
     }
 
-    /// Prepares for more, after so many bytes: the other side of a pipe that was full may get further ahead from now on, and
-    /// drops in a spate are left to gather. Not too many sources are served like that at a time.
+    /// Prepares for more, after so many bytes: a program that filled its pipe gets a larger one, and many small pieces
+    /// are coalesced. Not too many sources are served like that at a time.
     pub(crate) fn flows(&mut self, count: usize, allowed: &Arc<Semaphore>) {
         if count >= PIPE_HOLDS && self.stream != Stream::Terminal {
             self.make_roomy(allowed);
@@ -185,7 +186,7 @@ impl Source {
         }
     }
 
-    /// Prepares for more of what is read as soon as it is printed.
+    /// Prepares for more output that is read as soon as it is printed.
     pub(crate) fn trickles(&mut self, allowed: &Arc<Semaphore>) {
         if self.coalescer.may_gather(Instant::now()) {
             self.make_roomy(allowed);
@@ -193,7 +194,7 @@ impl Source {
         }
     }
 
-    /// The next drop is told of at once: somebody may be waiting for it.
+    /// Announces the next piece at once: a client may be waiting for it.
     pub(crate) fn expect_drop(&mut self) {
         self.coalescer.forget(Instant::now());
         if self.is_gathering() {
@@ -207,7 +208,7 @@ impl Source {
         }
         self.roomy = Arc::clone(allowed).try_acquire_owned().ok();
         if self.roomy.is_some() && self.stream != Stream::Terminal {
-            // A pipe that may not grow stays as it is, and is not asked again.
+            // A pipe that may not grow keeps its size, and is not enlarged later.
             self.holds = rustix::pipe::fcntl_setpipe_size(self.fd(), ROOMY).unwrap_or(self.holds);
         }
     }
@@ -221,7 +222,7 @@ impl Source {
         }
     }
 
-    /// Lets drops gather, if that is allowed here. Where there is no alarm to be had, everything stays as it is.
+    /// Starts coalescing, if that is allowed here. If no alarm can be had, everything stays as it is.
     fn gather(&mut self) {
         if self.roomy.is_some()
             && let Ok(alarm) = Alarm::new()
@@ -237,7 +238,7 @@ impl Source {
         }
     }
 
-    /// What came meanwhile is announced at once.
+    /// Output that came meanwhile is announced at once.
     fn rewatch(&mut self) {
         self.coalescer.forget(Instant::now());
         if self.stream == Stream::Terminal {
@@ -245,7 +246,7 @@ impl Source {
         }
         self.watch = match reactor::watch(Arc::clone(self.fd()), Interest::READABLE) {
             Ok(watched) => Watch::On(watched),
-            // timer: the kernel does not tell when it could watch again.
+            // timer: no event of the kernel says when registering could succeed again.
             Err((fd, _)) => Watch::Refused { fd, again: Box::pin(tokio::time::sleep(REFUSAL_LASTS)) },
         };
     }
@@ -253,7 +254,7 @@ impl Source {
 
 fn fill_when_ready(fd: &AsyncFd<Arc<OwnedFd>>, short: usize, buffer: &mut [u8]) -> Filled {
     let mut filled = Filled::Emptied(0);
-    // The reactor must hear of an emptied source while it knows which announcement was used up by it.
+    // The reactor must learn that the source is empty while it knows which announcement was used up by it.
     let _ = fd.try_io(Interest::READABLE, |fd| {
         filled = fill(fd, short, buffer);
         match filled {
@@ -264,8 +265,8 @@ fn fill_when_ready(fd: &AsyncFd<Arc<OwnedFd>>, short: usize, buffer: &mut [u8]) 
     filled
 }
 
-/// Reads until the buffer is full, the kernel has no more, or the end. A terminal hands out at most 4 KiB at a time, so
-/// what has piled up is gathered here and journaled once. A read that gives less than `short` has emptied the source.
+/// Reads until the buffer is full, the kernel has no more, or the end. One read of a terminal returns at most 4 KiB, so
+/// several are collected here and journaled once. A read that returns less than `short` has emptied the source.
 fn fill(fd: &OwnedFd, short: usize, buffer: &mut [u8]) -> Filled {
     let (mut filled, mut reads) = (0, 0);
     while filled < buffer.len() {
@@ -275,7 +276,7 @@ fn fill(fd: &OwnedFd, short: usize, buffer: &mut [u8]) -> Filled {
             Ok(count) => count,
             Err(Errno::INTR) => continue,
             Err(Errno::AGAIN) => return Filled::Emptied(filled),
-            // EIO is how a terminal says that nobody holds its other end.
+            // A terminal returns EIO once its other end is closed everywhere.
             Err(_) => return Filled::Ended(filled),
         };
         filled += count;
@@ -290,7 +291,7 @@ fn fill(fd: &OwnedFd, short: usize, buffer: &mut [u8]) -> Filled {
     Filled::More(filled)
 }
 
-/// Tells when a pause is over. The runtime's own timers are too coarse for that: a pipe would be full.
+/// Fires when a pause is over. Tokio's timers are too coarse for that: a pipe would be full.
 #[derive(Debug)]
 struct Alarm(AsyncFd<OwnedFd>);
 
@@ -301,16 +302,16 @@ impl Alarm {
         reactor::watch(timer, Interest::READABLE).map(Self).map_err(|(_, errno)| errno)
     }
 
-    /// From now on, once.
+    /// Arms it, once.
     fn set(&self) -> bool {
         let once = Timespec { tv_sec: 0, tv_nsec: i64::from(PAUSE.subsec_nanos()) };
         let time = Itimerspec { it_interval: Timespec::default(), it_value: once };
-        // timer: the kernel tells of every drop or of none.
+        // timer: the kernel announces every piece or none.
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &time).is_ok()
     }
 
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
-        // It is set anew after every time that it went off, so what it told is used up.
+        // It is armed anew each time, so its readiness is used up here.
         self.0.poll_read_ready(cx).map(|ready| ready.map_or((), |mut guard| guard.clear_ready()))
     }
 }
@@ -324,7 +325,7 @@ mod tests {
     use std::thread::JoinHandle;
     use windlass_sys::pty;
 
-    /// Prints a line at a time until told to stop, and then says how many bytes that were and hands its end back.
+    /// Prints a line at a time until stopped, then returns the number of bytes and its end of the stream.
     fn print(end: OwnedFd) -> (Sender<()>, JoinHandle<(usize, OwnedFd)>) {
         let (stop, stopped): (_, Receiver<()>) = channel();
         let printer = std::thread::spawn(move || {
@@ -337,7 +338,7 @@ mod tests {
         (stop, printer)
     }
 
-    /// A source with its other end, and what a session would have around it.
+    /// A source with its other end, and the surroundings that a session gives it.
     struct Rig {
         source: Source,
         allowed: Arc<Semaphore>,
@@ -367,7 +368,7 @@ mod tests {
             filled
         }
 
-        /// Reads until the printer has heard that it is to stop, for it may have to wait for that, and then the rest.
+        /// Reads until the printer has received the stop, for it may have to wait for that, and then the rest.
         async fn stop(&mut self, (stop, printer): (Sender<()>, JoinHandle<(usize, OwnedFd)>)) -> OwnedFd {
             stop.send(()).expect("it prints until then");
             while !printer.is_finished() {
@@ -390,7 +391,7 @@ mod tests {
         (Rig::new(ours, Stream::Stdout), theirs)
     }
 
-    /// A terminal that shows what is printed as it is.
+    /// A terminal that passes output through unchanged.
     fn terminal() -> (Rig, OwnedFd) {
         let pty = pty::open(pty::Size::default()).expect("a terminal");
         let mut modes = rustix::termios::tcgetattr(&pty.slave).expect("it has modes");

@@ -1,19 +1,19 @@
-//! The life of a session as a table: what is, what happens, what is then, and what to do. Pure, so that every pair can
-//! be tested without a process.
+//! The life of a session as a table: state and event give the next state and action. Pure, so that every pair can be
+//! tested without a process.
 
 use crate::Cause;
 use crate::progress::Phase;
 
-/// Where a session is.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The root runs and nobody has asked for its end.
+    /// The root runs, and no stop was asked for.
     Running,
     /// The tree is being ended.
     Stopping { cause: Cause, root: Root, ladder: KillProgress },
     /// The root is gone; its last output is being read.
     Draining { cause: Cause },
-    /// The receipt is written. What the root left running may still print, or be ended later.
+    /// The receipt is written. Processes that the root left running may still print, or be ended later.
     Over,
 }
 
@@ -31,33 +31,33 @@ pub(crate) enum KillProgress {
     Done,
 }
 
-/// What can happen to a session.
+/// The events in the life of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     /// The root's exit was collected.
     RootExited,
-    /// Somebody, or something, wants it ended.
+    /// A stop was asked for, by a caller or by the runtime itself.
     StopAsked(Cause),
-    /// The ladder was climbed: the tree is gone, or could not be ended.
+    /// The kill ladder is done: the tree is gone, or could not be ended.
     LadderDone,
-    /// All output has been read, or what holds the pipe has been silent for long enough.
+    /// All output has been read, or the processes that hold the pipe have been silent for long enough.
     OutputOver,
 }
 
-/// What the session's task has to do next.
+/// The next action of the session's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextAction {
     Nothing,
-    /// Start climbing the ladder.
+    /// Start the kill ladder.
     EndTree,
-    /// Read what is left.
+    /// Read the remaining output.
     Drain,
     /// Write the receipt.
     Publish(Cause),
 }
 
 impl State {
-    /// The next state, and the order that comes with it.
+    /// The next state, and its action.
     pub(crate) fn after(self, happening: Happening) -> (Self, NextAction) {
         use Happening::{LadderDone, OutputOver, RootExited, StopAsked};
         match (self, happening) {
@@ -73,11 +73,11 @@ impl State {
             (Self::Stopping { cause, root, .. }, LadderDone) => {
                 (Self::Stopping { cause, root, ladder: KillProgress::Done }, NextAction::Nothing)
             }
-            // A ladder that ended without success may be climbed again.
+            // A ladder that ended without success may be started again.
             (Self::Stopping { cause, root, ladder: KillProgress::Done }, StopAsked(_)) => {
                 (stopping(cause, root), NextAction::EndTree)
             }
-            // The root ended by itself and keeps that cause; what it left behind is what is being stopped.
+            // The root ended by itself and keeps that cause; the stop is for the processes that it left.
             (Self::Draining { cause }, StopAsked(_)) => (stopping(cause, Root::Gone), NextAction::EndTree),
             (Self::Draining { cause }, OutputOver) => (Self::Over, NextAction::Publish(cause)),
             (Self::Over, StopAsked(_)) => (Self::Over, NextAction::EndTree),
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Walks every sequence of six happenings.
+    /// Walks every sequence of six events.
     #[test]
     fn a_receipt_is_written_at_most_once_and_only_after_the_root_is_gone() {
         for sequence in 0..4_u32.pow(6) {

@@ -1,5 +1,5 @@
-//! The one owner of a session: it alone reads, writes, signals and reaps. Everyone else sends it requests, watches the
-//! progress it publishes, and reads the journal.
+//! The task that owns a session: it alone reads, writes, signals and reaps. All others send it requests, watch the
+//! progress that it publishes, and read the journal.
 
 use super::Shared;
 use super::attention::Attention;
@@ -26,7 +26,7 @@ use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
 use windlass_sys::{limits, tree};
 
-/// What a handle may ask of the task. Requests are carried out in the order they were made.
+/// Requests of a handle to the task. They are carried out in the order in which they were made.
 #[derive(Debug)]
 pub(crate) enum Request {
     Write { bytes: Vec<u8>, reply: oneshot::Sender<Result<usize, InputError>> },
@@ -38,12 +38,12 @@ pub(crate) enum Request {
     Look { reply: oneshot::Sender<Attention> },
 }
 
-/// How long the output is waited for once the root is gone and somebody else still holds the pipe.
+/// How long the task waits for output once the root is gone and another process still holds the pipe.
 #[derive(Clone, Copy, Debug)]
 pub struct Drain {
-    /// Without a byte for this long, it is over.
+    /// After this long without a byte, the wait is over.
     pub silence: Duration,
-    /// However busy it is, not longer than this.
+    /// The longest wait, however busy the pipe is.
     pub ceiling: Duration,
 }
 
@@ -70,19 +70,19 @@ pub(crate) struct TaskState {
     exit: Option<(Ended, Instant)>,
     ladder: Option<Pin<Box<dyn Future<Output = TreeEnd> + Send>>>,
     tree_end: TreeEnd,
-    /// The ladder was climbed and found nobody left: no look for orphans can tell more.
+    /// The ladder ended with an empty tree: a look for orphans can find no more.
     swept: bool,
     stop_replies: Vec<oneshot::Sender<TreeEnd>>,
     timer: Option<Pin<Box<Sleep>>>,
     drain_ceiling: Option<Instant>,
-    /// What a reader whose pace is kept has taken.
+    /// The offset that the reader which sets the pace has confirmed.
     confirmed: Offset,
     deaf: bool,
-    /// State that is kept between the looks for a reader of the input.
+    /// The state of the search for a reader of the input, from one look to the next.
     pub(crate) watch: Watch,
 }
 
-/// What woke the task.
+/// The event that woke the task.
 enum TaskEvent {
     Asked(Request),
     Unheld,
@@ -94,7 +94,7 @@ enum TaskEvent {
 }
 
 impl SessionTask {
-    /// Runs until nothing can happen any more.
+    /// Runs until no event can come any more.
     pub(crate) async fn run(mut self) {
         self.set_timer(self.shared.timeout.map(|timeout| after(self.shared.started, timeout)));
         self.input.flush();
@@ -113,7 +113,8 @@ impl SessionTask {
         self.close();
     }
 
-    /// Control comes first, so that a flood of output cannot hold it up; then death, then input, then output.
+    /// Requests come first, so that a flood of output cannot hold them up; then the root's exit, then input, then
+    /// output.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<TaskEvent> {
         if !self.life.deaf
             && let Poll::Ready(request) = self.requests.poll_recv(cx)
@@ -145,14 +146,14 @@ impl SessionTask {
         self.outputs.poll_readable(cx).map(TaskEvent::Readable)
     }
 
-    /// Whether the command has to wait for the reader whose pace it keeps.
+    /// Whether the command has to wait for the reader that sets its pace.
     fn is_ahead(&self) -> bool {
         let ahead = self.shared.journal.end().since(self.life.confirmed);
         matches!(self.shared.pace, Pace::Reader { window } if ahead >= window && !self.life.deaf)
     }
 
     fn answer(&mut self, request: Request) {
-        // Whoever asked may have gone away meanwhile: an answer that nobody takes is dropped.
+        // The caller may have gone away meanwhile: its answer is dropped.
         match request {
             Request::Write { bytes, reply } => {
                 let answer = self.input.accept(bytes);
@@ -172,13 +173,13 @@ impl SessionTask {
             }
             Request::Stop { cause, reply } => {
                 if self.state() == State::Over && self.life.ladder.is_none() {
-                    // The receipt has what was ended before; this stop tells of its own.
+                    // The receipt lists the processes that were ended before; this stop reports its own.
                     self.life.tree_end = TreeEnd::default();
                 }
                 self.life.stop_replies.push(reply);
                 self.stop(cause);
             }
-            // Several may keep the pace, and they do not agree on an order: what was taken stays taken.
+            // Several readers may confirm, in any order: a confirmed offset never moves back.
             Request::Confirm { taken } => self.life.confirmed = self.life.confirmed.max(taken),
             Request::Look { reply } => {
                 let _ = reply.send(self.look());
@@ -193,7 +194,7 @@ impl SessionTask {
         self.root.get_ref().signal_group(signal)
     }
 
-    /// Nobody holds a handle any more: for a `call` session that is its end, and so it is when the engine is gone.
+    /// The last handle is gone: that ends a `call` session, and any session once the engine is gone.
     fn unheld(&mut self) {
         self.life.deaf = true;
         let cause = if self.shared.lifetime == Lifetime::Call { Cause::Dropped } else { Cause::Shutdown };
@@ -213,7 +214,7 @@ impl SessionTask {
     /// Collects the root, if it has exited.
     fn root_exited(&mut self) {
         let mut reaped = Ok(None);
-        // Asked for inside, so that an exit between the question and the clearing of the announcement is not lost.
+        // Checked inside of `try_io`, so that an exit between the check and the clearing of the readiness is not lost.
         let announced = self.root.try_io(Interest::READABLE, |root| {
             reaped = root.reap();
             if let Ok(None) = reaped { Err(std::io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
@@ -224,12 +225,13 @@ impl SessionTask {
         match reaped {
             Ok(None) => return,
             Ok(Some(ended)) => self.life.exit = Some((ended, Instant::now())),
-            // Something else in this process waits for any child, and got ours.
+            // Other code in this process waits for any child, and reaped this one.
             Err(_) => self.life.exit = Some((Ended::UNKNOWN, Instant::now())),
         }
         self.outputs.root_exited();
         if self.state() == State::Running && self.shared.is_stop_requested() {
-            // `windlass stop` ends it from outside. This task ends the processes that the root left, as in any other stop.
+            // `windlass stop` in another process ends it. This task ends the processes that the root left, as in any
+            // other stop.
             self.happen(Happening::StopAsked(Cause::Stopped));
         }
         self.happen(Happening::RootExited);
@@ -247,7 +249,7 @@ impl SessionTask {
         }
     }
 
-    /// Whatever the ladder found: a root that lives has not been ended, and nobody may wait for its receipt.
+    /// Whatever the ladder found: a root that lives has not been ended, and no caller may wait for its receipt.
     fn admit_a_living_root(&mut self) {
         let root = self.root.get_ref();
         let remaining = &mut self.life.tree_end.remaining;
@@ -257,7 +259,7 @@ impl SessionTask {
     }
 
     /// Whether the answer to a stop should wait for the receipt. The ladder may see the root dead before this task has
-    /// collected it; a root that could not be ended has no receipt to wait for.
+    /// collected it; a root that could not be ended will have no receipt.
     fn receipt_will_come(&self) -> bool {
         match self.state() {
             State::Draining { .. } => true,
@@ -270,7 +272,7 @@ impl SessionTask {
         self.life.timer = None;
         match (self.state(), self.shared.timeout) {
             (State::Running, Some(timeout)) => self.time_out(timeout),
-            // It is the reader who keeps us from reading: the pipe need not be silent at all.
+            // The reader that sets the pace keeps this task from reading: the pipe need not be silent at all.
             (State::Draining { .. }, _) if self.is_ahead() => self.start_drain_clock(),
             (State::Draining { .. }, _) => self.happen(Happening::OutputOver),
             _ => {}
@@ -333,7 +335,7 @@ impl SessionTask {
         }
     }
 
-    /// The one place where the state changes and its orders are carried out.
+    /// The one place where the state changes and its actions are carried out.
     fn happen(&mut self, happening: Happening) {
         let (next, order) = self.state().after(happening);
         self.life.state = Some(next);
@@ -353,7 +355,7 @@ impl SessionTask {
     }
 
     fn end_tree(&mut self) {
-        // A stop that is asked for again joins the one under way: starting over would put off the KILL.
+        // A second stop joins the one under way: starting over would put off the KILL.
         if self.life.ladder.is_some() {
             return;
         }
@@ -367,7 +369,7 @@ impl SessionTask {
         self.input.root_exited();
         self.report_input();
         self.start_drain_clock();
-        // What the root wrote is in the pipe by now: most sessions end in this very step.
+        // All output of the root is in the pipe by now: most sessions end in this very step.
         for source in 0..Outputs::SOURCES {
             self.drain_source(source);
         }
@@ -382,7 +384,7 @@ impl SessionTask {
         self.set_timer(Some(after(Instant::now(), silence.min(ceiling))));
     }
 
-    /// Everything the root wrote fits into what the kernel holds; more than that is somebody else's.
+    /// The root's output fits into the kernel's buffer; if there is more than that, another process printed it.
     fn drain_source(&mut self, source: usize) {
         const MOST_READS: usize = 32;
         for _ in 0..MOST_READS {
@@ -393,7 +395,7 @@ impl SessionTask {
         }
     }
 
-    /// Reads what there is, and says whether that was nothing.
+    /// Reads the available output, and returns whether there was none.
     pub(super) fn has_read_everything(&mut self) -> bool {
         let mut quiet = true;
         for source in 0..Outputs::SOURCES {
@@ -422,8 +424,8 @@ impl SessionTask {
         self.life.timer = None;
         let closed = self.outputs.is_closed();
         if closed {
-            // Before anyone hears of the end: whether a file that is removed after that can still be read must not depend on when
-            // this task comes to close it.
+            // Before the end is published: whether a file that is removed after that can still be read must not depend
+            // on when this task closes it.
             self.shared.journal.seal();
         }
         let receipt = Arc::new(self.receipt(cause));
@@ -478,7 +480,7 @@ impl SessionTask {
         }
         let watcher = self.shared.confined.watcher();
         let look = || tree::living(&*target.orphans, |found| found == mark).collect::<Vec<_>>();
-        // Somebody who goes from number to number may be passed by.
+        // One walk over the process table may miss a process that forks from number to number.
         const MOST_WALKS: usize = 8;
         let mut walks = (0..MOST_WALKS).map(|_| self.shared.spare.lend(look));
         let is_enough = |found: &Vec<_>| !found.is_empty() || !target.has_strays(mark, living_root);
@@ -503,7 +505,7 @@ impl SessionTask {
         abandoned || over && (self.life.deaf || self.outputs.is_closed() && !self.owes_an_end())
     }
 
-    /// A `call` session that left something running ends it when its caller goes away.
+    /// A `call` session that left processes running ends them when its caller goes away.
     fn owes_an_end(&self) -> bool {
         let left =
             |progress: &Progress| progress.receipt.as_ref().is_some_and(|it| !it.left_running.is_empty());
@@ -514,12 +516,13 @@ impl SessionTask {
         self.shared.journal.seal();
         self.shared.send_life(|progress| progress.closed = true);
         self.requests.close();
-        // A stop that came in just now finds nothing left to do here; the handle then looks after the tree itself.
+        // A stop that came in just now finds nothing left to do here; the handle then ends the tree itself.
         while self.requests.try_recv().is_ok() {}
     }
 }
 
-/// The kernel starts a child's high-water mark at ours, so a figure that is not above ours is only a bound.
+/// The kernel starts a child's high-water mark at its parent's, so a figure that is not above the runtime's own is only
+/// a bound.
 fn peak_memory(reported: u64) -> PeakMemory {
     if reported > limits::own_peak_memory() {
         PeakMemory::Exactly(reported)

@@ -18,12 +18,12 @@ use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;
 
-/// The times of the ladder.
+/// The times of the kill ladder.
 #[derive(Clone, Copy, Debug)]
 pub struct KillDelays {
     /// Between TERM and KILL.
     pub grace: Duration,
-    /// Between KILL and giving up on what is still there.
+    /// Between KILL and giving up on processes that are still there.
     pub after_kill: Duration,
 }
 
@@ -34,7 +34,7 @@ impl Default for KillDelays {
 }
 
 impl KillDelays {
-    /// What crossed a limit that nothing but our looking keeps would grow while it is asked.
+    /// A session that crossed a limit which only sampling enforces would grow further during the grace: it gets none.
     pub(super) fn with(self, state: State) -> Self {
         match state {
             State::Stopping { cause: Cause::Limit(crossed), .. } if crossed.ends_at_once() => {
@@ -45,7 +45,7 @@ impl KillDelays {
     }
 }
 
-/// Whose processes, and how to ask them.
+/// The processes to end, and how to signal them.
 #[derive(Clone, Debug)]
 pub(crate) struct KillTarget {
     pub(crate) runtime_tag: RuntimeTag,
@@ -54,23 +54,25 @@ pub(crate) struct KillTarget {
     pub(crate) orphans: Arc<Orphans>,
     /// Interactive shells ignore TERM, but end when their terminal hangs up.
     pub(crate) on_terminal: bool,
-    /// Who watches a confined session. It is deaf to all but KILL, ends with what it watches, and takes that with it.
+    /// The supervisor of a confined session. It ignores every signal but KILL, ends with the processes that it
+    /// supervises, and takes them with it.
     pub(crate) watcher: Option<Pid>,
-    /// Those of all sessions.
+    /// The supervisors of all sessions.
     pub(crate) watchers: Arc<Watchers>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum TargetScope {
-    /// One session's. The hold on its root is gone once the root has been collected.
+    /// One session's. The reference to its root is gone once the root has been collected.
     Session { mark: Mark, root: Pid, held: Option<Arc<Process>> },
-    /// What one session's root left in its process group. The group keeps its number as long as somebody is in it.
+    /// The processes that one session's root left in its process group. The group's number is not reused while it has a
+    /// member.
     Group { mark: Mark, group: Pid },
-    /// Those of every session that ends with its runtime.
+    /// The processes of every session that ends with its runtime.
     Runtime,
 }
 
-/// What became of a tree.
+/// The outcome of ending a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeEnd {
     /// Processes that were found and are gone. The root is not among them.
@@ -79,14 +81,15 @@ pub struct TreeEnd {
     pub remaining: Vec<ProcessLine>,
 }
 
-/// Between two looks at a tree whose members do not die at once, or that grows while it is being ended.
+/// The pause between two looks at a tree whose members do not die at once, or that grows while it is being ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// After this long a terminal's programs are told of the hangup once more, and then each time four times as late. An
-/// interactive shell that is about to read its terminal notes a signal and reads all the same; only the next one wakes it.
+/// After this long a terminal's programs get the hangup signal once more, and then each time four times as late. An
+/// interactive shell that is about to read its terminal notes a signal and reads all the same; only the next one wakes
+/// it.
 const FIRST_REMINDER: Duration = Duration::from_millis(50);
 
-/// Ends the tree and says what it took.
+/// Ends the tree and returns the processes that were ended and those that remain.
 pub(crate) async fn end_tree(target: KillTarget, patience: KillDelays) -> TreeEnd {
     let mut seen = Seen::default();
     let grace_over = later(patience.grace);
@@ -123,21 +126,22 @@ fn later(wait: Duration) -> Instant {
 #[derive(Default)]
 struct Seen {
     commands: BTreeMap<Pid, String>,
-    /// Those whom a runtime inside the session marked as its own, or who shed their mark.
+    /// Processes that a runtime inside the session marked as its own, or that shed their mark.
     descent: Descent,
 }
 
-/// What members get.
+/// The signals for the members in each phase of the ladder.
 #[derive(Clone, Copy)]
 enum SignalPhase {
     Ask,
-    /// Those who were asked before hear of the hangup again, and of nothing else: a second TERM means haste to some.
+    /// Sends the hangup again to processes that were asked before, and nothing else: a second TERM means haste to some
+    /// programs.
     Remind,
     Kill,
 }
 
 impl SignalPhase {
-    /// What somebody gets who was not there before.
+    /// The phase for a process that was not there before.
     fn first(self) -> Self {
         match self {
             Self::Ask | Self::Remind => Self::Ask,
@@ -146,11 +150,11 @@ impl SignalPhase {
     }
 }
 
-/// What was found alive.
+/// The processes that were found alive.
 #[derive(Default)]
 struct Survivors {
     members: Vec<Process>,
-    /// There may be more: something could not be looked at, for want of descriptors.
+    /// There may be more: some could not be looked at, for want of descriptors.
     partial: bool,
 }
 
@@ -166,7 +170,8 @@ impl Survivors {
         }
     }
 
-    /// Waits for every one of them to die; whether they did in time. What cannot be watched is looked at again soon.
+    /// Waits for every one of them to die; returns whether they did in time. Processes that cannot be watched are
+    /// looked at again soon.
     async fn gone_by(self, deadline: Instant) -> bool {
         let mut blind = self.partial;
         for member in self.members {
@@ -180,7 +185,7 @@ impl Survivors {
             }
         }
         if blind {
-            // timer: descriptors come back as sessions end; there is no event for that.
+            // timer: descriptors become free as sessions end; there is no event for that.
             tokio::time::sleep_until(later(LOOK_AGAIN).min(deadline)).await;
         }
         Instant::now() < deadline
@@ -190,7 +195,7 @@ impl Survivors {
 impl KillTarget {
     /// Signals every living member as it is found, and returns them all.
     fn signal_all(&self, seen: &mut Seen, phase: SignalPhase) -> Survivors {
-        // The dead stand in the way of every look, and those of a tree that forks as fast as it dies use up all numbers.
+        // Zombies slow every look, and those of a tree that forks as fast as it dies use up all numbers.
         self.orphans.collect_dead();
         let survivors = self.strike_once(seen, phase);
         if survivors.partial { self.spare.lend(|| self.strike_once(seen, phase)) } else { survivors }
@@ -202,7 +207,7 @@ impl KillTarget {
             TargetScope::Session { mark, root, held } => {
                 let living_root = held.as_ref().filter(|root| root.is_alive());
                 let alone = self.is_alone(*mark, *root, living_root.is_some());
-                // By the hold its session has on it: this works even when nothing else can be opened.
+                // By the session's own pidfd of it: this works even when nothing else can be opened.
                 if let Some(root) = living_root {
                     self.follow(root, seen);
                     self.signal(root, phase);
@@ -224,8 +229,8 @@ impl KillTarget {
         survivors
     }
 
-    /// A walk that found nobody proves nothing: somebody who goes from number to number may have been passed by. Goes on
-    /// until somebody is found, or nobody is left.
+    /// Signals all members that a walk finds. A walk without a find proves nothing: it may have missed a process that
+    /// forks from number to number. Repeats until one is found, or none is left.
     fn strike_all(&self, seen: &mut Seen, phase: SignalPhase, survivors: &mut Survivors) {
         const MOST_WALKS: usize = 8;
         for _ in 0..MOST_WALKS {
@@ -238,19 +243,19 @@ impl KillTarget {
                 return;
             }
         }
-        // Somebody is there and could not be seen: to be looked at again.
+        // A process is there and could not be opened: look again.
         survivors.partial = true;
     }
 
-    /// Whoever goes from number to number hangs on us after each step. To look there takes far less time than a walk, and
-    /// less than a step.
+    /// Kills orphans. A process that forks from number to number becomes a child of this runtime after each step. A
+    /// look at the children takes far less time than a walk, and less than a step.
     fn kill_orphans(&self, seen: &mut Seen) {
         const MOST_LOOKS: usize = 256;
         let mut struck = HashSet::new();
         for _ in 0..MOST_LOOKS {
             let mut found = false;
             for orphan in self.orphans.living(|mark| self.wants(mark)) {
-                // Who was killed already may take its time to die.
+                // A process that was killed already may take its time to die.
                 found |= struck.insert(orphan.pid());
                 let name = process::command_line(orphan.pid());
                 self.signal(&orphan, SignalPhase::Kill);
@@ -266,7 +271,8 @@ impl KillTarget {
         }
     }
 
-    /// Whether somebody hangs on us or on a watcher who is meant. Who hangs on somebody else has somebody above who does.
+    /// Whether a member is a child of this runtime or of a supervisor that is meant. A member below another process has
+    /// an ancestor that is.
     fn is_anybody_left(&self) -> bool {
         match &self.whose {
             TargetScope::Session { mark, root, .. } => !self.is_alone(*mark, *root, false),
@@ -292,8 +298,9 @@ impl KillTarget {
         }
     }
 
-    /// A runtime inside a session marks its own sessions. Where this runtime runs inside of another one, that overwrites its
-    /// mark, and only their parents tell whose they are; they must be found before those are signalled.
+    /// Follows descendants that lost the mark. A runtime inside a session marks its own sessions. If this runtime runs
+    /// inside of another one, that overwrites its mark, and only the parents show to which session they belong; they
+    /// must be found before those are signalled.
     fn follow(&self, member: &Process, seen: &mut Seen) {
         if self.runtime_tag.is_nested() && !matches!(self.whose, TargetScope::Group { .. }) {
             seen.descent.follow(member, self.runtime_tag);
@@ -317,20 +324,20 @@ impl KillTarget {
         }
     }
 
-    /// The usual case, told by two small files instead of a walk over the process table. A root that nobody holds has
-    /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
+    /// The usual case, decided by two small files instead of a walk over the process table. A root without a pidfd has
+    /// been collected, or was abandoned by a runtime that dropped its handle: then its mark decides.
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
         let let_go = || self.runtime_tag.on(root) == Some(mark) && tree::is_alive(root);
         let has_more = if held { tree::has_children(root) } else { let_go() };
         !has_more && !self.has_strays(mark, held.then_some(root))
     }
 
-    /// Whether a session has members whose parent died. They hang on us or, in a process namespace of their own, on the
-    /// watcher.
+    /// Whether a session has members whose parent died. They are children of this runtime or, in a process namespace of
+    /// their own, of the supervisor.
     pub(crate) fn has_strays(&self, mark: Mark, living_root: Option<Pid>) -> bool {
         let known: Vec<Pid> = living_root.into_iter().chain(self.watcher).collect();
         let is_there = |watcher| self.runtime_tag.on(watcher) == Some(mark);
-        // One that ends while it is looked at cannot be looked at, and leaves nobody.
+        // A supervisor that ends meanwhile cannot be looked at, and leaves no process.
         let has_children = |watcher| is_there(watcher) && tree::has_children(watcher) && is_there(watcher);
         self.watcher.is_some_and(has_children) || self.orphans.are_there(|found| found == mark, &known)
     }
@@ -345,16 +352,16 @@ impl KillTarget {
             SignalPhase::Kill => &[Signal::KILL],
             SignalPhase::Remind => &[Signal::HUP, Signal::CONT],
             SignalPhase::Ask if self.on_terminal => &[Signal::TERM, Signal::HUP, Signal::CONT],
-            // A stopped process takes the request once it is continued.
+            // A stopped process handles TERM once it is continued.
             SignalPhase::Ask => &[Signal::TERM, Signal::CONT],
         };
         for signal in signals {
-            // One that is gone by now needs none, and one that is not ours to signal is named in the end.
+            // A process that is gone by now needs no signal, and one that may not be signalled is named in the end.
             let _ = member.signal(*signal);
         }
     }
 
-    /// Whether it is the root and has been dealt with by the hold on it. The number of a dead root may be another's.
+    /// Whether it is the root and was signalled by its pidfd. The kernel may have reused the number of a dead root.
     fn is_held_root(&self, pid: Pid) -> bool {
         let is_it = |held: &Arc<Process>| held.pid() == pid && held.is_alive();
         matches!(&self.whose, TargetScope::Session { held, .. } if held.as_ref().is_some_and(is_it))
@@ -370,7 +377,7 @@ fn ended(seen: Seen) -> TreeEnd {
 }
 
 fn given_up(Seen { commands: mut seen, .. }: Seen, survivors: &Survivors) -> TreeEnd {
-    // On a busy machine one that was killed may have died only since it was looked at.
+    // On a busy machine a killed process may have died only after it was looked at.
     let members: Vec<&Process> = survivors.members.iter().filter(|member| member.is_alive()).collect();
     let mut remaining: Vec<_> = members.iter().filter_map(|member| describe(member.pid())).collect();
     remaining.extend(survivors.partial.then(unseen));
@@ -382,7 +389,7 @@ fn line((pid, command): (Pid, String)) -> ProcessLine {
     ProcessLine { pid: pid.get(), command }
 }
 
-/// Stands for processes that may be there: an empty list would say that we looked.
+/// Stands for processes that may be there: an empty list would claim that there are none.
 pub(crate) fn unseen() -> ProcessLine {
     ProcessLine { pid: 0, command: "[unknown: the process table could not be read]".into() }
 }
@@ -392,7 +399,7 @@ pub(crate) fn describe(pid: Pid) -> Option<ProcessLine> {
     command_line(pid).map(|command| ProcessLine { pid: pid.get(), command })
 }
 
-/// A process that is just becoming another program has no arguments for a moment, and would go by its bare name.
+/// A process in the middle of `exec` has no arguments for a moment, and would go by its bare name.
 fn command_line(pid: Pid) -> Option<String> {
     const LOOKS: usize = 20;
     let mut line = process::command_line(pid);

@@ -1,4 +1,4 @@
-//! Which files in the state directory are ours, by name. Whatever has another name is never touched.
+//! Recognises Windlass's own files in the state directory by their names. Files with other names are never touched.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ pub(super) enum OwnFile {
     /// A ledger, by the first number it may hold.
     Record(SessionId),
     Segment(SegmentFile),
-    /// Another process wants this session ended.
+    /// A request of another process to end this session.
     StopRequest(SessionId),
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for OwnFile {
     }
 }
 
-/// Our files in the directory, in no order.
+/// Windlass's own files in the directory, in no order.
 pub(super) fn own_files(root: &Path) -> io::Result<Vec<OwnFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root)? {

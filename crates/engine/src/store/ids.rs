@@ -1,14 +1,15 @@
 //! Ids that are never reused, however many processes claim them at once.
 //!
-//! The counter is a directory with one entry, whose name is the first unclaimed id. A process claims ids by renaming that entry:
-//! of several processes that try, exactly one succeeds. A lock would do the same, but every process that can read a file can lock
-//! it, a confined command too, and would then keep every Windlass of its user from starting anything.
+//! The counter is a directory with one entry, whose name is the first unclaimed id. A process claims ids by renaming
+//! that entry: of several processes that try, exactly one succeeds. A lock would do the same, but every process that
+//! can read a file can lock it, a confined command too, and would then keep every Windlass of its user from starting
+//! anything.
 //!
 //! A process claims blocks that grow as it starts more sessions, so a single command wastes nothing and a busy server
-//! rarely touches the counter. Ids of a block that were not used are lost, which is what "never reused" costs.
+//! rarely touches the counter. Unused ids of a block are lost, the price of "never reused".
 //!
-//! A state directory that is deleted takes its counter along, but not the processes that claimed ids in it. Each of them shows its ids to
-//! all others for as long as it lives, and a new counter begins above those.
+//! A state directory that is deleted takes its counter along, but not the processes that claimed ids in it. Each of
+//! them publishes its ids to all others for as long as it lives, and a new counter begins above those.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -30,7 +31,7 @@ use crate::SessionId;
 /// The counter's name in the state directory.
 pub(super) const COUNTER: &str = "next";
 
-/// Four digits from the start: nobody takes one for an exit code or a job number.
+/// Four digits from the start, so that an id cannot be taken for an exit code or a job number.
 const FIRST: u64 = 1001;
 const LARGEST_BLOCK: u64 = 64;
 
@@ -47,11 +48,13 @@ pub(super) struct Block {
     left: u64,
     /// The blocks so far: the records of each lie in one file, which this process alone writes.
     ranges: Vec<IdRange>,
-    /// The blocks of a directory that was removed or replaced since: in the one that is there now, these numbers are not ours.
+    /// The blocks of a directory that was removed or replaced since: in the present one, these numbers belong to
+    /// others.
     former: Vec<IdRange>,
     /// How many this process has claimed so far.
     claimed: u64,
-    /// All of them, also those of former directories, for processes that begin a counter. `None` before the first claim.
+    /// All of them, also those of former directories, for processes that begin a counter. `None` before the first
+    /// claim.
     published: Option<Published>,
 }
 
@@ -85,12 +88,12 @@ impl Block {
         self.ranges.get(after.checked_sub(1)?).copied().filter(|range| range.contains(id))
     }
 
-    /// Whether an id was claimed in a directory that is there no longer.
+    /// Whether an id was claimed in a directory that does not exist any more.
     pub(super) fn is_former(&self, id: SessionId) -> bool {
         self.former.iter().any(|range| range.contains(id))
     }
 
-    /// Lets go of all that was claimed: the directory in which that was done is there no longer.
+    /// Gives up all claimed ids: the directory in which they were claimed does not exist any more.
     pub(super) fn abandon(&mut self) {
         self.former.append(&mut self.ranges);
         self.next += self.left;
@@ -113,7 +116,7 @@ impl Block {
         Ok(id)
     }
 
-    /// Shows the block that was claimed last. Where the system refuses that, ids are unique for as long as the directory exists.
+    /// Publishes the latest block. If the system refuses that, ids are unique for as long as the directory exists.
     fn publish(&mut self, root: &Path, size: u64) {
         if self.published.is_none() {
             self.published = Published::new().ok();
@@ -124,13 +127,13 @@ impl Block {
     }
 }
 
-/// The ids of one state directory, by its name: what is deleted and made again has the same.
+/// The ids of one state directory, identified by its name: a directory that is deleted and made again has the same.
 fn topic(root: &Path) -> Topic {
     let root = fs::canonicalize(root).or_else(|_| std::path::absolute(root));
     Topic::of(root.as_deref().map_or(b"", |root| root.as_os_str().as_bytes()))
 }
 
-/// Makes sure that ids can be claimed: the counter is there, and this process may change it.
+/// Makes sure that ids can be claimed: the counter exists, and this process may change it.
 pub(super) fn prepare(counter: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(DIRECTORY_MODE).create(counter) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -158,8 +161,8 @@ fn claim(counter: &Path, root: &Path, (least, size): (u64, u64)) -> io::Result<u
     Err(io::Error::new(io::ErrorKind::TimedOut, "other processes claim ids all the time"))
 }
 
-/// The number in the counter; `None` if it is new, damaged, or the file of an older Windlass. A reader can miss the entry while
-/// another process renames it; that is found out in [`begin`].
+/// The number in the counter; `None` if it is new, damaged, or the file of an older Windlass. A reader can miss the
+/// entry while another process renames it; that is found out in [`begin`].
 fn read(counter: &Path) -> io::Result<Option<u64>> {
     let entries = match fs::read_dir(counter) {
         Ok(entries) => entries,
@@ -179,8 +182,8 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|next| (FIRST..=u64::MAX - LARGEST_BLOCK).contains(next))
 }
 
-/// Puts a new counter in place. A directory is renamed over another one only where that is empty, so of two processes that
-/// begin at once one fails, and a counter that is in use stays.
+/// Puts a new counter in place. A directory is renamed over another one only where that is empty, so of two processes
+/// that begin at once one fails, and a counter that is in use stays.
 fn begin(counter: &Path, root: &Path) -> io::Result<()> {
     let older = OlderCounter::take(counter)?;
     let used = older.as_ref().and_then(OlderCounter::number);
@@ -203,13 +206,13 @@ fn begin(counter: &Path, root: &Path) -> io::Result<()> {
     let _ = fs::remove_dir_all(&new).or_else(|_| fs::remove_file(&new));
     match put {
         Ok(()) => Ok(()),
-        // There is a counter by now.
+        // Another process has created the counter.
         Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Entries that are no numbers would keep the counter from being replaced for ever.
+/// Removes entries that are not numbers, which would keep the counter from being replaced for ever.
 fn remove_damaged(counter: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(counter) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -224,8 +227,8 @@ fn remove_damaged(counter: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The counter of an older Windlass: a file with a number in it, which is changed under `flock`. Only the process that holds
-/// its lock replaces it.
+/// The counter of an older Windlass: a file with a number in it, which is changed under `flock`. Only the process that
+/// holds its lock replaces it.
 struct OlderCounter(File);
 
 impl OlderCounter {
@@ -252,7 +255,7 @@ impl OlderCounter {
         Ok(is_in_place.then_some(Self(file)))
     }
 
-    /// A counter that cannot be read is no counter: then ids go on after every session that left a file.
+    /// Without a readable number, ids continue after every session that left a file.
     fn number(&self) -> Option<u64> {
         let mut text = String::new();
         (&self.0).take(LONGEST).read_to_string(&mut text).ok()?;
@@ -260,7 +263,7 @@ impl OlderCounter {
     }
 }
 
-/// Where to begin without a counter: after every session that left a file.
+/// The first id without a counter: after every session that left a file.
 fn first_unused(root: &Path) -> io::Result<u64> {
     let mut used = None;
     for file in own_files(root)? {
@@ -268,7 +271,7 @@ fn first_unused(root: &Path) -> io::Result<u64> {
         if let OwnFile::Record(first) = file {
             let newest = match ledger::read(root, first) {
                 Ok(records) => records.sessions.keys().chain(&records.forgotten).max().map(|id| id.get()),
-                // It can have all the ids of a block in it.
+                // It can contain all the ids of a block.
                 Err(_) => Some(first.get().saturating_add(LARGEST_BLOCK - 1)),
             };
             used = used.max(newest);

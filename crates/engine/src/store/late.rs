@@ -1,5 +1,6 @@
-//! Blocks of records that the disk refused: without its receipt, a session would be taken for a running one as long as its runtime
-//! lives, and without the note that its journal is degraded, its files would be taken for all of its output. A thread tries again until the disk takes them. It begins with the first failure, and ends when all are
+//! Blocks of records that the disk refused: without its receipt, a session would be taken for a running one as long as
+//! its runtime lives, and without the note that its journal is degraded, its files would be taken for all of its
+//! output. A thread tries again until the disk takes them. It starts with the first failure, and ends when all are
 //! written, or with the process.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use crate::SessionId;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Of more blocks than this, the oldest are given up: a server whose disk stays full must not fill its memory.
+/// The most blocks; beyond it the oldest are given up: a server whose disk stays full must not fill its memory.
 const MOST: usize = 4096;
 
 /// A block that is still to be written.
@@ -27,7 +28,7 @@ pub(super) struct LateBlock {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LateBlocks {
     waiting: Arc<Mutex<Waiting>>,
-    /// Only waited on with a limit: it paces the tries.
+    /// Waited on only with a timeout: it paces the tries.
     pause: Arc<Condvar>,
 }
 
@@ -48,7 +49,7 @@ impl LateBlocks {
         if !waiting.has_thread {
             let (late, store) = (self.clone(), store.clone());
             let thread = std::thread::Builder::new().name("late records".to_owned());
-            // Where no thread can be had, the next block that fails tries again.
+            // If no thread can be started, the next block that fails tries again.
             waiting.has_thread = thread.spawn(move || late.write_all(&store)).is_ok();
         }
     }
@@ -57,7 +58,7 @@ impl LateBlocks {
         let mut pause = FIRST_PAUSE;
         let mut waiting = self.lock();
         while !waiting.blocks.is_empty() {
-            // timer: nothing tells when a disk has room again.
+            // timer: no event says when a disk has room again.
             waiting = self.pause.wait_timeout(waiting, pause).unwrap_or_else(PoisonError::into_inner).0;
             pause = (pause * 2).min(LONGEST_PAUSE);
             let blocks = std::mem::take(&mut waiting.blocks);

@@ -1,9 +1,9 @@
 //! Ledgers: the records of sessions whose numbers were claimed together, in one file named after the first of them.
 //!
-//! Creating a file costs more than starting a process on some disks, so a busy runtime makes one for up to 64 sessions and
-//! appends a block for each start and end. Only the process that claimed the numbers writes sessions into their ledger;
-//! a process that prunes appends to it that a session is forgotten. The writer remembers what it wrote: a ledger that another process
-//! removed or truncated is written anew as soon as that is noticed.
+//! Creating a file costs more than starting a process on some disks, so a busy runtime creates one for up to 64
+//! sessions and appends a block for each start and end. Only the process that claimed the numbers writes sessions into
+//! their ledger; a process that prunes appends a block for each session that it forgets. The writer keeps a copy: a
+//! ledger that another process removed or truncated is written anew as soon as that is noticed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -33,7 +33,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Makes a new one. It must not exist: nobody else has these numbers.
+    /// Creates a new one. It must not exist: no other process has these numbers.
     pub(super) fn create(root: &Path, range: IdRange) -> io::Result<Self> {
         let path = path(root, range.first);
         let (file, directory) = (create(&path)?, DirectoryId::of(root)?);
@@ -70,8 +70,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes everything anew that another process took from the file: a write into a removed one would succeed, too, and no later
-    /// reader would find it. One `fstat` if nothing was taken.
+    /// Writes everything anew that another process removed from the file: a write into a removed one would succeed,
+    /// too, and no later reader would find it. One `fstat` if nothing was removed.
     pub(super) fn restore(&mut self) -> io::Result<()> {
         let found = self.file.metadata()?;
         if found.nlink() == 0 {
@@ -79,13 +79,13 @@ impl Ledger {
         } else if found.len() >= self.text.len() as u64 {
             return Ok(());
         }
-        // Behind what is left of a block, another one is read all the same.
+        // A block that follows a torn one is read all the same.
         self.file.write_all(&self.text)
     }
 
     fn create_again(&mut self) -> io::Result<()> {
         if self.path.parent().map(DirectoryId::of).transpose()? != Some(self.directory) {
-            // The numbers are those of other sessions there.
+            // In the present directory the numbers are those of other sessions.
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 "the state directory was removed or replaced",
@@ -105,29 +105,29 @@ impl Ledger {
     }
 }
 
-/// Makes the file of a ledger. It must not exist.
+/// Creates the file of a ledger. It must not exist.
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
-/// Where the ledger lies that begins with this number.
+/// The path of the ledger that begins with this number.
 pub(super) fn path(root: &Path, first: SessionId) -> PathBuf {
     root.join(OwnFile::Record(first).to_string())
 }
 
-/// Appends a block to a ledger that nobody holds open.
+/// Appends a block to a ledger that this process has not open.
 pub(super) fn append(root: &Path, first: SessionId, block: &[u8]) -> io::Result<()> {
     open(OpenOptions::new().append(true), &path(root, first))?.write_all(block)
 }
 
-/// What a ledger holds.
+/// The contents of a ledger.
 pub(super) fn read(root: &Path, first: SessionId) -> io::Result<Records> {
     let mut bytes = Vec::new();
     open(OpenOptions::new().read(true), &path(root, first))?.read_to_end(&mut bytes)?;
     Ok(text::parse(&bytes))
 }
 
-/// Opens a ledger. Anything can have its name: a pipe would keep us waiting for its other end.
+/// Opens a ledger. Any kind of file can have its name: opening a pipe would wait for its other end.
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     match file.metadata()?.is_file() {

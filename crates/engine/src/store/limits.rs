@@ -1,4 +1,4 @@
-//! Limits as text in records: words and numbers between spaces. What a later Windlass added and we do not know is skipped.
+//! Limits as text in records: words and numbers between spaces. Words of a later Windlass are skipped.
 
 use std::time::Duration;
 

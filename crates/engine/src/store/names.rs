@@ -1,15 +1,16 @@
-//! Names of running sessions. Each name of an owner is held by one session, however many processes start sessions at once.
+//! Names of running sessions. Each name of an owner is held by one session, however many processes start sessions at
+//! once.
 //!
-//! A claim is a directory with one entry, whose name says which session of which process holds it:
+//! A claim is a directory with one entry, whose name gives the session and the process that hold it:
 //!
 //! ```text
 //! names/web@claude-code%09%2Fhome%2Fme/1001-4711-123456-9f…-4026531836
 //! ```
 //!
-//! A new claim is a directory that is renamed into place, which fails where a claim is: only an empty directory is replaced.
-//! A claim whose holder is dead is taken over by renaming its entry: of several processes that try, exactly one succeeds. A
-//! file with the holder in it could be made as safely, but not taken over: the process that replaces it cannot say *which*
-//! file it means to replace.
+//! A new claim is a directory that is renamed into place, which fails if there is a claim: only an empty directory is
+//! replaced. A claim whose holder is dead is taken over by renaming its entry: of several processes that try, exactly
+//! one succeeds. A file with the holder in it could be created as safely, but not taken over: the process that replaces
+//! it cannot say *which* file it means to replace.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,7 +23,7 @@ use super::record::{Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, LoadRecord, Store};
 use crate::SessionId;
 
-/// Where the claims lie in the state directory.
+/// The directory of the claims in the state directory.
 const NAMES: &str = "names";
 
 /// Claims that are not in place yet begin with this; no encoded name does.
@@ -59,7 +60,8 @@ pub(crate) struct NameClaim {
 }
 
 impl NameClaim {
-    /// Leaves the name to the session, which outlives this process: the name is free again when the session's root is dead.
+    /// Leaves the name to the session, which outlives this process: the name is free again when the session's root is
+    /// dead.
     pub(crate) fn leave(mut self) {
         self.entry = None;
     }
@@ -108,7 +110,7 @@ impl Store {
             (_, Ok(record)) if record.receipt.is_some() => false,
             // A session that outlived its runtime keeps its name.
             (Presence::Gone, Ok(record)) => !matches!(record.start.root.presence(), Presence::Gone),
-            // Its record cannot be read now: that says nothing about the session.
+            // Its record cannot be read now: the session may be alive.
             (Presence::Gone, Err(failure)) => {
                 matches!(failure, LoadRecord::Read { .. } | LoadRecord::UnknownVersion { .. })
             }
@@ -131,7 +133,8 @@ impl Store {
     /// Removes the claims of sessions that ended with their runtime's death, and claims that were never put in place.
     pub(super) fn remove_stale_names(&self) {
         let names = self.root.join(NAMES);
-        // A claim that cannot be listed or removed now is removed the next time, or a session that wants the name takes it over.
+        // A claim that cannot be listed or removed now is removed the next time, or a session that wants the name takes
+        // it over.
         for claim in fs::read_dir(&names).into_iter().flatten().flatten() {
             if claim.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 if is_older_than(&claim.path(), self.limits.stray_age) {
@@ -176,8 +179,8 @@ impl Holder {
     }
 }
 
-/// The entry of a claim and its holder; `None` if the name is free. Entries that are no holders are removed: they would keep
-/// the name from being claimed for ever.
+/// The entry of a claim and its holder; `None` if the name is free. Invalid entries are removed: they would keep the
+/// name from being claimed for ever.
 fn read_claim(claim: &Path) -> io::Result<Option<(PathBuf, Holder)>> {
     let entries = match fs::read_dir(claim) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -193,7 +196,7 @@ fn read_claim(claim: &Path) -> io::Result<Option<(PathBuf, Holder)>> {
     Ok(None)
 }
 
-/// Puts a new claim in place; whether no other was there.
+/// Puts a new claim in place; returns whether no other was there.
 fn place_claim(names: &Path, claim: &Path, own: &str) -> io::Result<bool> {
     // Process ids are not unique: state directories are shared between containers.
     let unique = RandomState::new().build_hasher().finish();
@@ -216,7 +219,7 @@ fn is_in_the_way(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
-/// Removes this very claim. The directory stays where another session has claimed the name since.
+/// Removes this very claim. The directory stays if another session has claimed the name since.
 fn remove_claim(entry: &Path) {
     let _ = fs::remove_file(entry);
     let _ = entry.parent().map(fs::remove_dir);
@@ -256,7 +259,7 @@ fn escape(part: &str, text: &mut String) {
     }
 }
 
-/// The name in the name of a claim. A long one was cut, and cannot be told from it.
+/// The name in the file name of a claim; `None` for a long one, which was cut.
 fn decoded(claim: &str) -> Option<String> {
     let name = claim.split(['@', '=']).next().filter(|_| !claim.contains('~'))?;
     let mut bytes = Vec::new();

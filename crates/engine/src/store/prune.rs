@@ -1,5 +1,5 @@
-//! Forgets the oldest sessions. Only files that are ours by name are removed, a session's record last: a prune that is
-//! killed half-way leaves a session that the next one finds again.
+//! Forgets the oldest sessions. Only Windlass's own files are removed, recognised by name, and a session's record last:
+//! a prune that is killed half-way leaves a session that the next one finds again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,7 @@ pub enum Prune {
     List {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file cannot be removed.
@@ -32,12 +32,12 @@ pub enum Prune {
     Remove {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// What pruning removed.
+/// The removed sessions and files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Sessions, oldest first.
@@ -52,18 +52,18 @@ pub struct Pruned {
 
 impl Store {
     /// Removes the oldest sessions beyond the limits, and files without a session that are old enough. A session whose
-    /// runtime `is_alive`, or that has no receipt and whose root is, stays: somebody may be writing or reading it. Of its own
-    /// this process knows whether somebody is.
+    /// runtime `is_alive`, or that has no receipt and whose root is alive, stays: it may be written or read. Of its own
+    /// sessions this process knows exactly which are in use.
     ///
-    /// A file that cannot be removed keeps nothing else from going: the first failure is returned at the end.
+    /// A file that cannot be removed does not keep others from being removed: the first failure is returned at the end.
     pub fn prune(&self, is_alive: impl Fn(ProcessKey) -> bool) -> Result<Pruned, Prune> {
         let (pruned, failed) = self.prune_telling(is_alive, |_| {})?;
         failed.map_or(Ok(pruned), Err)
     }
 
-    /// The same, and tells whether far more is there than is kept, as soon as the names are known: then it is worth waiting
-    /// for. The surplus goes first, oldest first, before any other record is read, so that even a process that ends soon
-    /// gets on with it however many there are. Returns the first failure beside what was removed all the same.
+    /// The same, and reports as soon as the names are known whether the surplus is large: then it is worth waiting for.
+    /// The surplus goes first, oldest first, before any other record is read, so that even a process that ends soon
+    /// makes progress however many there are. Returns the first failure beside the list of everything that was removed.
     pub fn prune_telling(
         &self,
         is_alive: impl Fn(ProcessKey) -> bool,
@@ -90,7 +90,8 @@ impl Store {
         Ok((pruning.pruned, pruning.failed))
     }
 
-    /// Removes one session with all its files, whatever its state: for a caller that knows it is no longer needed.
+    /// Removes one session with all its files, whatever its state: for a caller that knows that it is not needed any
+    /// more.
     pub fn remove(&self, id: SessionId) -> Result<Pruned, Prune> {
         let mut pruned = Pruned::default();
         let mut shelf = self.directory_contents(self.files()?);
@@ -100,8 +101,8 @@ impl Store {
         Ok(pruned)
     }
 
-    /// Removes sessions that this process started and that are over, with all their files: the names in the directory are
-    /// looked at once for all of them, and nobody's record is read. Numbers that were claimed elsewhere are left alone.
+    /// Removes sessions that this process started and that are over, with all their files: the directory is listed once
+    /// for all of them, and no record is read. Numbers that were claimed by other processes are left alone.
     pub fn remove_own(&self, ids: &[SessionId]) -> Result<Pruned, Prune> {
         let mut pruned = Pruned { sessions: self.claimed_here(ids), ..Pruned::default() };
         let segments = self.files()?.into_iter().filter(|file| file.recorded().is_none());
@@ -150,8 +151,8 @@ impl Store {
         shelf
     }
 
-    /// Removes output that no record claims, and ledgers without sessions or in which everything is forgotten. What a later
-    /// Windlass wrote stays, and so does what cannot be read now or was cut short: its sessions may be running.
+    /// Removes output without a record, and ledgers without sessions or in which everything is forgotten. Files of a
+    /// later Windlass stay, and so do files that cannot be read now or were cut short: their sessions may be running.
     fn remove_strays(&self, shelf: &mut DirectoryContents, pruning: &mut Pruning) {
         let is_old = |holding: &Holding| holding.is_older_than(&self.limits);
         let ledgers =
@@ -160,7 +161,7 @@ impl Store {
         let segments = shelf.segments.iter().filter(|(id, output)| !shelf.is_claimed(**id) && is_old(output));
         let mut segments: Vec<_> = segments.map(|(id, _)| *id).collect();
         if !segments.is_empty() {
-            // A record that another process removed says nothing about its session.
+            // A record that another process removed does not show whether its session is alive.
             let held = self.held_by_living();
             segments.retain(|id| !held.contains(id));
         }
@@ -202,7 +203,7 @@ impl Store {
         }
     }
 
-    /// Removes a session's output, then says in its ledger that it is forgotten. A ledger without sessions goes too,
+    /// Removes a session's output, then notes in its ledger that it is forgotten. A ledger without sessions goes too,
     /// unless this process may still write into it.
     fn forget(&self, id: SessionId, shelf: &mut DirectoryContents, pruned: &mut Pruned) -> Result<(), Prune> {
         self.forget_files(id, shelf, &mut pruned.bytes)?;
@@ -244,12 +245,12 @@ impl Store {
         written.map_err(|failure| Prune::Remove { path: failure.path, source: failure.source })
     }
 
-    /// Without a receipt its runtime was killed, and a root that outlived it is still somebody's session.
+    /// Without a receipt its runtime was killed, and a root that outlived it is a living session.
     fn is_over(&self, session: &SessionRecord, is_alive: impl Fn(ProcessKey) -> bool) -> bool {
         if self.writing().block.range_of(session.start.id).is_some() {
             return session.receipt.is_some() && self.is_released(session.start.id);
         }
-        // A runtime that cannot be seen from here may read what it has ended, but the limits hold for that, too.
+        // A runtime in another pid namespace may still read its finished sessions, but the limits hold for those, too.
         if session.receipt.is_some() && session.start.runtime.is_out_of_sight() {
             return true;
         }
@@ -258,23 +259,23 @@ impl Store {
     }
 }
 
-/// How much beyond the limit is left for the next time: a tenth.
+/// The part of the limit that may be exceeded until the next time: a tenth.
 const TOLERATED_PART: usize = 10;
 
-/// Whether far more sessions are there than are kept.
+/// Whether the surplus of sessions is large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
     /// It can wait for the next time.
     Small,
-    /// Earlier prunings did not get that far.
+    /// Earlier prunings did not finish.
     Large,
 }
 
-/// How far a pruning got.
+/// The progress of a pruning.
 #[derive(Debug, Default)]
 struct Pruning {
     pruned: Pruned,
-    /// The first thing that could not be done.
+    /// The first failure.
     failed: Option<Prune>,
 }
 
@@ -293,7 +294,7 @@ fn oldest_ledgers(files: &[OwnFile], count: usize) -> Vec<OwnFile> {
     files.iter().copied().filter(|file| Some(file.id()) >= first && is_before(file.id())).collect()
 }
 
-/// What is in the directory.
+/// The contents of the directory.
 #[derive(Debug, Default)]
 struct DirectoryContents {
     ledgers: BTreeMap<SessionId, StoredSession>,
@@ -311,7 +312,7 @@ struct StoredSession {
 #[derive(Debug)]
 enum Contents {
     Read(Records),
-    /// Too many files are open, or it is another user's: that says nothing about what is in it.
+    /// Too many files are open, or it is another user's: its contents are unknown.
     Unreadable,
 }
 
@@ -335,12 +336,12 @@ impl DirectoryContents {
         self.ledgers.values().filter_map(StoredSession::records).flat_map(|records| records.sessions.values())
     }
 
-    /// The marks of sessions whose runtime died and whose processes may have survived that.
+    /// The marks of sessions whose runtime died and whose processes may have survived it.
     fn abandoned(&self, is_alive: impl Fn(ProcessKey) -> bool) -> Vec<Mark> {
         let survivors = self.sessions().filter(|session| session.may_have_survivors());
         let marked = survivors.filter_map(|session| Some((session.start.mark?, session.start.runtime)));
         let (alive, dead): (Vec<_>, Vec<_>) = marked.partition(|(_, runtime)| is_alive(*runtime));
-        // Families are drawn at random: that of a living runtime is not touched, whatever a record says.
+        // Families are drawn at random: a living runtime's family is never touched, whatever a record says.
         let living: BTreeSet<u32> = alive.into_iter().map(|(mark, _)| mark.runtime_tag().family()).collect();
         let is_dead = |mark: &Mark| !living.contains(&mark.runtime_tag().family());
         dead.into_iter().map(|(mark, _)| mark).filter(is_dead).collect()
@@ -360,7 +361,7 @@ impl DirectoryContents {
         read.into_iter().find(|(_, records, _)| records.sessions.contains_key(&id))
     }
 
-    /// Whether a record speaks of this session, or one may that we cannot read.
+    /// Whether there is a record of this session, or one that cannot be read and may be of it.
     fn is_claimed(&self, id: SessionId) -> bool {
         let ledger = self.ledgers.range(..=id).next_back();
         let may_speak = |records: &Records| {
@@ -404,7 +405,7 @@ impl Holding {
     }
 }
 
-/// Somebody else pruning at the same time is not an error.
+/// A file that another process removed at the same time is not an error.
 fn remove_file(path: &Path) -> Result<(), Prune> {
     match fs::remove_file(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! What is remembered of a session beside its output: how it started and, once it has ended, its receipt.
+//! The record of a session: how it started and, once it has ended, its receipt.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,33 +14,34 @@ pub use windlass_sys::identity::{PidScope, Presence, ProcessKey};
 pub struct StartRecord {
     /// The session.
     pub id: SessionId,
-    /// The name somebody gave it.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// What was asked for, where the arguments do not show it: a script, or its beginning.
+    /// The script that was asked for, or its beginning, where the arguments do not show it.
     pub script: Option<String>,
-    /// Names of variables that were kept from it.
+    /// Names of variables that were withheld from it.
     pub withheld: Vec<String>,
     /// The client that it belongs to. Sessions of people have none, nor do those of Windlass before it had owners.
     pub owner: Option<String>,
-    /// Where it was started.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Whether it has a terminal rather than pipes.
     pub terminal: bool,
-    /// What its life is tied to.
+    /// The rule for when it ends.
     pub lifetime: Lifetime,
-    /// What keeps it from things, in one line.
+    /// The restrictions of its plan, in one line.
     pub sandbox: Option<String>,
     /// When it was started.
     pub started: SystemTime,
-    /// The process that runs it.
+    /// The process of its runtime.
     pub runtime: ProcessKey,
-    /// The process that is it.
+    /// Its root process.
     pub root: ProcessKey,
-    /// The mark on every process that it starts. Records of earlier versions have none, nor do sessions that cannot be marked.
+    /// The mark on every process that it starts. Records of earlier versions have none, nor do sessions that cannot be
+    /// marked.
     pub mark: Option<Mark>,
-    /// What it may use.
+    /// The resources that it may use.
     pub limits: Limits,
 }
 
@@ -56,7 +57,7 @@ impl SessionRecord {
     }
 }
 
-/// All that is remembered of a session.
+/// Everything recorded about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRecord {
     /// How it started.
@@ -65,8 +66,8 @@ pub struct SessionRecord {
     pub receipt: Option<Receipt>,
     /// The sizes of its terminal; without meaning if it has none.
     pub sizes: TerminalSizes,
-    /// From where on the disk refused output while the session ran, and why.
+    /// The offset from which the disk refused output while the session ran, and why.
     pub degraded: Option<Degraded>,
-    /// Why the record cannot be read in the state directory, if what stands here comes from the processes of the session.
+    /// Why the record cannot be read in the state directory, if the contents come from the processes of the session.
     pub unreadable: Option<String>,
 }

@@ -1,8 +1,9 @@
-//! Records that another process removed or cut while their sessions run. The runtime writes them anew with its next block, and
-//! until then the session must be found and stopped all the same.
+//! Records that another process removed or cut while their sessions run. The runtime writes them anew with its next
+//! block, and until then the session must be found and stopped all the same.
 //!
-//! Registered runtimes are asked, through the kernel: the descriptor of a ledger that was removed still leads to all of it. Of one
-//! that was cut, the processes of the runtime tell what runs, and the claim of a name which session it is.
+//! The kernel shows the open files of registered runtimes: the descriptor of a ledger that was removed still leads to
+//! all of it. If it was cut, the processes of the runtime show which sessions run, and the claim of a name shows their
+//! numbers.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,18 +24,18 @@ use windlass_sys::mark::{Fate, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid};
 use windlass_sys::tree;
 
-/// No ledger is longer: 64 sessions with their arguments. A descriptor that leads to more is none of a ledger.
+/// The longest possible ledger: 64 sessions with their arguments. A longer file is not a ledger.
 const LONGEST: u64 = 64 << 20;
 
-/// The engine counts its sessions from here.
+/// The sequence number of an engine's first session.
 const FIRST_SEQUENCE: u32 = 1;
 
 impl Store {
-    /// Live sessions of other runtimes whose records are not, or not whole, in the state directory. `known` are all that could be
-    /// read. Runtimes of other users and pid namespaces cannot be looked at.
+    /// Live sessions of other runtimes whose records are missing or incomplete in the state directory. `known` are all
+    /// that could be read. Runtimes of other users and pid namespaces cannot be inspected.
     pub(super) fn recovered(&self, known: &[SessionRecord]) -> Vec<SessionRecord> {
         let mut found = Vec::new();
-        // Of its own sessions a process knows more than any file.
+        // A process knows more about its own sessions than any file.
         for runtime in self.living_runtimes().into_iter().filter(|one| !one.key.is_this_process()) {
             let held = held_in(Pid::new(runtime.key.pid), self.root()).unwrap_or_default();
             let held = held.into_iter().filter_map(|file| Some((ledger_of(&file.path)?, file)));
@@ -63,7 +64,7 @@ impl Store {
         found
     }
 
-    /// Sessions of which a living runtime has a file open: whatever became of their records, they are not over.
+    /// Sessions of which a living runtime has a file open: they are not over, whatever happened to their records.
     pub(super) fn held_by_living(&self) -> BTreeSet<SessionId> {
         let files = self
             .living_runtimes()
@@ -72,8 +73,8 @@ impl Store {
         files.filter_map(|file| Some(OwnFile::parse(file.path.file_name()?.to_str()?)?.id())).collect()
     }
 
-    /// The session of a runtime that no record describes, as its processes show it. `None` where the runtime has several such
-    /// sessions: nothing tells which number belongs to which.
+    /// The session of a runtime that no record describes, as its processes show it. `None` if the runtime has several
+    /// such sessions: their numbers cannot be assigned.
     fn unrecorded(
         &self,
         runtime: &LivingRuntime,
@@ -120,7 +121,7 @@ fn read_removed(file: &HeldFile) -> Vec<SessionRecord> {
     }
 }
 
-/// Whether a ledger is shorter than what its runtime wrote to it.
+/// Whether a ledger is shorter than the text that its runtime wrote to it.
 fn is_cut(file: &HeldFile) -> bool {
     let opened = file.open().and_then(|opened| opened.metadata());
     opened.is_ok_and(|found| found.len() < file.position)
@@ -143,7 +144,7 @@ fn roots_of(runtime: &LivingRuntime) -> Vec<(Mark, Pid)> {
     roots
 }
 
-/// A record from what the kernel knows of the root.
+/// A record from the facts that the kernel shows about the root.
 fn described(
     id: SessionId,
     name: Option<String>,

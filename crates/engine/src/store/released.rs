@@ -1,4 +1,4 @@
-//! Sessions that this process ran and of which nobody has a handle any more: only who asks for them by number still finds them.
+//! Sessions of this process without any handle: they are found only by their numbers.
 
 use std::collections::HashSet;
 use std::sync::{MutexGuard, PoisonError};
@@ -9,19 +9,19 @@ use crate::SessionId;
 /// After so many the oldest are removed together: that costs hardly more than one.
 const DUE_AFTER: usize = 256;
 
-/// After so much of what may be kept, likewise: a quarter.
+/// The same after this part of the most that may be kept: a quarter.
 const DUE_PART: u64 = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct Released {
     sessions: HashSet<SessionId>,
-    /// How many there were since the oldest were last removed, and what they had printed.
+    /// How many there were since the oldest were last removed, and how much they had printed.
     count: usize,
     bytes: u64,
 }
 
 impl Store {
-    /// Nobody has a handle of this session any more. So much of what it printed is kept.
+    /// The last handle of this session is gone. `bytes` is how much of its output is kept.
     pub(crate) fn release(&self, id: SessionId, bytes: u64) {
         let mut released = self.released();
         released.sessions.insert(id);
@@ -29,7 +29,7 @@ impl Store {
         released.bytes += bytes;
     }
 
-    /// Whether so much has been released that the oldest should go. It is said once.
+    /// Whether so much has been released that the oldest should be removed. `true` once each time.
     pub(crate) fn is_pruning_due(&self) -> bool {
         let mut released = self.released();
         let is_due = released.count >= DUE_AFTER || released.bytes >= self.limits.keep_bytes / DUE_PART;

@@ -1,5 +1,5 @@
-//! Remedies for records that cannot be read, by their cause. The programs that show such an error add its remedy, people and models
-//! alike.
+//! Remedies for records that cannot be read, by their cause. The programs that show such an error add its remedy,
+//! people and models alike.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -74,7 +74,7 @@ fn of(path: &Path, error: &io::Error) -> Option<String> {
             "the disk failed: `dmesg` says more; move {shown} away, or set WINDLASS_STATE_DIR to a directory on another disk"
         )),
         (_, io::ErrorKind::PermissionDenied) => Some(for_permission(path)),
-        // Of a file that is something else (`ledger::open`).
+        // The file is of another kind (`ledger::open`).
         (None, io::ErrorKind::InvalidData) | (Some(Errno::NXIO | Errno::LOOP), _) => {
             Some(format!("remove {shown}, or move it away"))
         }
@@ -82,7 +82,7 @@ fn of(path: &Path, error: &io::Error) -> Option<String> {
     }
 }
 
-/// A directory on the way may be the one that is closed.
+/// A parent directory may be the one without permission.
 fn for_permission(path: &Path) -> String {
     let own = rustix::process::geteuid().as_raw();
     let visible = path.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));

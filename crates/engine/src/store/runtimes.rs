@@ -1,16 +1,16 @@
-//! Runtimes that have, or had, processes. The record of a session is written after its first process exists, and the disk may
-//! refuse it; a runtime is registered before that, so that the next Windlass finds the processes of one that died together with
-//! its guardian.
+//! Runtimes that have, or had, processes. The record of a session is written after its first process exists, and the
+//! disk may refuse it; a runtime is registered before that, so that the next Windlass finds the processes of one that
+//! died together with its guardian.
 //!
-//! A registration is an empty file, whose name says which family of marks the runtime gives and which process it is:
+//! A registration is an empty file, whose name gives the runtime's family of marks and its process:
 //!
 //! ```text
 //! runtimes/715827882-4711-123456-9f…-4026531836
 //! ```
 //!
-//! The name is everything: a file that was cut short says as much, and there is no moment at which half of it is written. A lock
-//! that the runtime holds is not needed, because the key of a process tells whether it lives, and a process between `fork` and
-//! `exec` would hold the lock as well.
+//! The name is all: a file that was cut short says as much, and it is never half written. A lock held by the runtime is
+//! not needed, because the key of a process shows whether it lives, and a process between `fork` and `exec` would hold
+//! the lock as well.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, DirEntry, OpenOptions};
@@ -25,14 +25,15 @@ use super::record::{PidScope, Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, Store};
 use windlass_sys::mark::RuntimeTag;
 
-/// Where the registrations lie in the state directory.
+/// The directory of the registrations in the state directory.
 const RUNTIMES: &str = "runtimes";
 
 /// The registration of this runtime, in place or not.
 #[derive(Debug)]
 pub(crate) struct Registration {
     path: PathBuf,
-    /// Whether no process of this runtime is left. Also the lock without which a late try would put back what was removed.
+    /// Whether no process of this runtime is left. It is also the lock without which a late try would put a removed
+    /// registration back.
     is_over: Mutex<bool>,
     is_retried: AtomicBool,
 }
@@ -61,8 +62,8 @@ pub struct DeadRuntime {
 }
 
 impl Store {
-    /// The registration of a runtime, not in place yet. `None` if no Windlass could use it: sessions bear no marks here, or the
-    /// process could be mistaken for another one.
+    /// The registration of a runtime, not in place yet. `None` if no Windlass could use it: sessions bear no marks
+    /// here, or the process could be mistaken for another one.
     pub(crate) fn registration(&self, runtime_tag: RuntimeTag, runtime: ProcessKey) -> Option<Registration> {
         runtime.scope.filter(|_| runtime_tag.gives_marks())?;
         // The guardian gets the path, and has another working directory.
@@ -71,8 +72,9 @@ impl Store {
         Some(Registration { path, is_over: Mutex::default(), is_retried: AtomicBool::default() })
     }
 
-    /// Registered runtimes that are dead. They were started by this user in this pid namespace since the machine was booted, in a
-    /// state directory of this user. Registrations of earlier boots are removed: none of their processes can be alive.
+    /// Registered runtimes that are dead. They were started by this user in this pid namespace since the machine was
+    /// booted, in a state directory of this user. Registrations of earlier boots are removed: none of their processes
+    /// can be alive.
     pub fn dead_runtimes(&self) -> Vec<DeadRuntime> {
         let Some(own) = PidScope::of_this_process().filter(|_| self.is_own()) else { return Vec::new() };
         let (mut living, mut dead) = (BTreeSet::new(), Vec::new());
@@ -91,7 +93,7 @@ impl Store {
                 Presence::Gone | Presence::OutOfSight => {}
             }
         }
-        // Families are drawn at random: that of a living runtime is not touched, whatever a file says.
+        // Families are drawn at random: a living runtime's family is never touched, whatever a file says.
         dead.retain(|runtime| !living.contains(&runtime.family));
         dead
     }
@@ -116,7 +118,7 @@ impl Registration {
         &self.path
     }
 
-    /// Puts it in place where it is not: before the first session, and again after the file was removed.
+    /// Puts it in place if it is missing: before the first session, and again after the file was removed.
     pub(crate) fn ensure(&self) -> io::Result<()> {
         let is_over = self.lock();
         if *is_over || rustix::fs::access(&self.path, rustix::fs::Access::EXISTS).is_ok() {
@@ -138,14 +140,15 @@ impl Registration {
         OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&self.path).map(drop)
     }
 
-    /// Tries on until it is in place or no longer needed. Only one of the tasks that do so at the same time goes on.
+    /// Tries again until it is in place or not needed any more. Of several tasks that do so at the same time only one
+    /// continues.
     pub(crate) async fn retry(self: Arc<Self>) {
         if self.is_retried.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut pause = FIRST_PAUSE;
         loop {
-            // timer: nothing tells when a disk works again.
+            // timer: no event says when a disk works again.
             tokio::time::sleep(pause).await;
             if self.ensure().is_ok() {
                 break;
@@ -155,7 +158,7 @@ impl Registration {
         self.is_retried.store(false, Ordering::Relaxed);
     }
 
-    /// Removes it for good: no process of this runtime is left. If that fails, the next Windlass finds the same out.
+    /// Removes it for good: no process of this runtime is left. If that fails, the next Windlass finds the same.
     pub(crate) fn remove(&self) {
         *self.lock() = true;
         let _ = fs::remove_file(&self.path);
@@ -205,7 +208,7 @@ mod tests {
         let registration = Arc::new(
             store.registration(RuntimeTag::of_family(77), ProcessKey::of(Pid::of_this_process())).unwrap(),
         );
-        // A file where the directory has to be.
+        // A file in the place of the directory.
         fs::write(scratch.path().join("state/runtimes"), "").unwrap();
         assert!(registration.ensure().is_err());
         let retry = tokio::spawn(Arc::clone(&registration).retry());

@@ -1,8 +1,9 @@
 //! Requests to stop one session of another process.
 //!
-//! `windlass stop` ends the processes of a session itself, by their mark. The request is there before the first signal, so the
-//! runtime that collects the root knows why it died: it ends what is left, and its receipt says `stopped`. A signal to the
-//! runtime could not say which of its sessions is meant, and would end the runtimes of earlier versions.
+//! `windlass stop` ends the processes of a session itself, by their mark. The request exists before the first signal,
+//! so the runtime that collects the root knows why it died: it ends the remaining processes, and its receipt says
+//! `stopped`. A signal to the runtime could not name one of its sessions, and would end the runtimes of earlier
+//! versions.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -20,7 +21,8 @@ pub struct StopRequest {
 }
 
 impl StopRequest {
-    /// Leaves the request in place, for a runtime that cannot look at it yet. The file goes with the session's other files.
+    /// Leaves the request in place, for a runtime that cannot look at it yet. The file goes with the session's other
+    /// files.
     pub fn leave(mut self) {
         self.path.clear();
     }
@@ -29,14 +31,14 @@ impl StopRequest {
 impl Drop for StopRequest {
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
-            // One that stays goes with the session's other files.
+            // A request that cannot be removed goes with the session's other files.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
 impl Store {
-    /// Says that a session of another process is about to be ended on purpose.
+    /// Announces that a session of another process is about to be ended on purpose.
     pub fn request_stop(&self, id: SessionId) -> io::Result<StopRequest> {
         let path = self.root.join(OwnFile::StopRequest(id).to_string());
         OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path)?;

@@ -10,12 +10,13 @@
 //! end                         end
 //! ```
 //!
-//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; between them one for
-//! each size of its terminal that is not the usual one, with the first byte that was printed at it, and one titled `degraded`
-//! when the disk refuses output: readers in other processes have no receipt that says so while the session runs. The blocks of several
-//! sessions may follow one another in any order. A block without its `end` was torn and does not count; unknown
-//! keys are skipped, so that a field can be added without a new version. Bytes outside printable ASCII, and the
-//! backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times are nanoseconds.
+//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; between them
+//! one for each size of its terminal that is not the usual one, with the first byte that was printed at it, and one
+//! titled `degraded` when the disk refuses output: readers in other processes have no receipt that says so while the
+//! session runs. The blocks of several sessions may follow one another in any order. A block without its `end` was torn
+//! and does not count; unknown keys are skipped, so that a field can be added without a new version. Bytes outside
+//! printable ASCII, and the backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times
+//! are nanoseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -44,11 +45,11 @@ const RESIZED: &str = "resized";
 const DEGRADED: &str = "degraded";
 const END: &str = "end";
 
-/// What a file of records turned out to hold.
+/// The parsed contents of a ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) sessions: BTreeMap<SessionId, SessionRecord>,
-    /// Sessions that were here and have been pruned.
+    /// Sessions that were in it and have been pruned.
     pub(super) forgotten: BTreeSet<SessionId>,
     /// A block was torn.
     pub(super) is_torn: bool,
@@ -380,7 +381,8 @@ impl Fields {
         self.text(key)?.parse().ok()
     }
 
-    /// A process. The scope is a line of its own, the same for all of a session, so that earlier versions read the rest.
+    /// A process. The scope is a line of its own, the same for all of a session, so that earlier versions read the
+    /// rest.
     fn key(&self, key: &str) -> Option<ProcessKey> {
         let (pid, start_ticks) = self.text(key)?.split_once(' ')?;
         let scope = self.text("scope").and_then(scope_from);
@@ -442,7 +444,7 @@ fn scope_from(text: &str) -> Option<PidScope> {
     Some(PidScope { boot: u128::from_str_radix(boot, 16).ok()?, pid_namespace: pid_namespace.parse().ok()? })
 }
 
-/// How often, what, on what and by which rule, each after a tab; none of them holds one.
+/// Count, operation, target and rule of a denial, with tabs between them; none of them contains a tab.
 fn denial_text(denial: &Denial) -> String {
     let plain = |text: &str| text.replace('\t', " ");
     let (target, rule) = (plain(&denial.target), plain(&denial.rule));
@@ -536,7 +538,7 @@ fn nanos_from(text: &str) -> Option<Duration> {
     Some(Duration::new(seconds, u32::try_from(nanos % 1_000_000_000).ok()?))
 }
 
-/// Negative before 1970: a wrong clock is no reason to lose a record.
+/// Negative before 1970: a wrong clock must not lose a record.
 fn nanos_since_epoch(time: SystemTime) -> i128 {
     let signed = |duration: Duration| i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX);
     match time.duration_since(UNIX_EPOCH) {

@@ -1,4 +1,4 @@
-//! Input: in order, bounded, exact about what went in, and never in anyone's way.
+//! Input: in order, bounded, exact about delivered bytes, and never in the way of other sessions.
 
 use crate::rig::{command, engine, on_terminal, printed, puppet, receipt, sh, tagged, text, with_stdin};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ async fn a_child_that_never_reads_holds_up_neither_stop_nor_timeout_nor_other_se
         assert!(written.queued > 0, "the pipe takes less than 300 kB");
         assert_eq!(written.input.delivered + written.queued, 300_000);
     }
-    // Others work meanwhile.
+    // Other sessions work meanwhile.
     let other = engine.start(with_stdin(command(["cat"]), Stdin::Bytes(b"other".to_vec()))).unwrap();
     assert_eq!(receipt(&other).await.exit, Exit::Code(0));
     let timed = receipt(&timed).await;
@@ -53,7 +53,7 @@ async fn a_child_that_never_reads_holds_up_neither_stop_nor_timeout_nor_other_se
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 
-/// Whoever passed output on was woken for every line that was typed, and found nothing to pass on.
+/// A client that passed output on was woken for every line that was typed, and found nothing to pass on.
 #[tokio::test]
 async fn input_is_no_news_to_who_follows_the_output() {
     let engine = engine();
@@ -78,7 +78,7 @@ async fn what_exceeds_the_queue_is_refused_with_the_count() {
     let offered = QUEUE_LIMIT + 5_000_000;
     let accepted = session.write(vec![b'x'; offered]).await.unwrap();
     assert_eq!(accepted, QUEUE_LIMIT);
-    // What the pipe took has left the queue, so that much fits again, and no more.
+    // The bytes that the pipe took have left the queue, so exactly as many fit again.
     let again = session.write(vec![b'x'; offered]).await.unwrap();
     let input = session.progress().input;
     assert_eq!(input.accepted as usize, accepted + again);

@@ -1,5 +1,6 @@
-//! Runaways: each crosses its limit, is ended for it by name, and disturbs nobody. Every one runs twice, with control groups
-//! where this user may make them and with nothing but looking; and all of them once more as an ordinary user.
+//! Runaways: each crosses its limit, is ended with that cause, and disturbs no other session. Every one runs twice,
+//! with control groups where this user may make them and with sampling alone; and all of them once more as an ordinary
+//! user.
 
 use crate::rig::{options, printed, puppet, receipt, run, sh, tagged, with_stdin};
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +18,7 @@ fn engine_with(cgroups: Cgroups) -> Engine {
     Engine::new(EngineOptions { cgroups, ..options() }).expect("an engine can be made")
 }
 
-/// Runs a runaway beside a session that is talked to meanwhile and afterwards, and says what ended it.
+/// Runs a runaway beside a session that is used meanwhile and afterwards, and returns the limit that ended it.
 async fn crossed_beside_another(cgroups: Cgroups, spec: CommandSpec) -> (Crossed, Receipt) {
     let token = survivors::token("limits");
     let engine = engine_with(cgroups);
@@ -56,8 +57,8 @@ fn find_groups(directory: &Path, name: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The same with every means there is. The kernel lets nobody far beyond a limit; where only our looking keeps it, the
-/// culprit is ended before it has the `most` that it wants, however late we come to look on a busy machine.
+/// The same with every mechanism. The kernel lets no process far beyond a limit; where only sampling enforces it, the
+/// culprit is ended before it has the `most` that it wants, however late the sample comes on a busy machine.
 async fn check(spec: impl Fn() -> CommandSpec, resource: Resource, limit: u64, most: u64) {
     for cgroups in [Cgroups::OfThisProcess, Cgroups::Unused] {
         let (crossed, receipt) = crossed_beside_another(cgroups.clone(), spec()).await;
@@ -192,7 +193,7 @@ async fn all_sessions_together_have_limits_and_the_largest_goes() {
     }
 }
 
-/// Who prints most of it goes, and who prints little stays.
+/// The session that prints most of it is ended, and the one that prints little stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_all_sessions_print_in_a_second_has_a_limit_together() {
     let limits = Limits { output_rate: Some(BytesPerSecond(MIB)), ..Limits::default() };
@@ -211,7 +212,7 @@ async fn what_all_sessions_print_in_a_second_has_a_limit_together() {
     engine.shutdown().await;
 }
 
-/// Without any limit: the disk is not filled, and another session's answer is there at once.
+/// Without any limit: the disk is not filled, and another session replies at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_gigabytes_of_output_do_not_hold_up_another_session() {
     let engine = engine_with(Cgroups::OfThisProcess);
@@ -223,7 +224,7 @@ async fn ten_gigabytes_of_output_do_not_hold_up_another_session() {
         neighbour.write(format!("line {place}\n")).await.unwrap();
         printed(&neighbour, &format!("line {place}\n")).await;
     }
-    // Generous: it is a millisecond each, and machines are busy.
+    // Generous: the reply takes a millisecond, and machines are busy.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert!(flood.receipt().is_none());
     flood.stop().await;
@@ -231,7 +232,7 @@ async fn ten_gigabytes_of_output_do_not_hold_up_another_session() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn groups_that_cannot_be_used_give_way_to_the_next_means() {
-    // A tree of version 2 that is not the kernel's: its files take what is written, and nothing comes of it.
+    // A tree of version 2 that is not the kernel's: its files accept writes, which have no effect.
     let scratch = Scratch::new("limits-tree");
     let tree = scratch.path();
     std::fs::write(tree.join("cgroup.controllers"), "memory pids\n").unwrap();
@@ -247,7 +248,8 @@ async fn groups_that_cannot_be_used_give_way_to_the_next_means() {
     assert!(trouble.contains("holds other processes"), "{trouble}");
 }
 
-/// On a machine where version 2 has no controllers, its groups still count CPU time: entered, read and removed for real.
+/// On a machine where version 2 has no controllers, its groups still count CPU time: entered, read and removed for
+/// real.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_of_version_2_is_entered_counts_and_is_removed() {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -282,7 +284,8 @@ async fn limited_sessions_one_after_the_other_leave_no_group_and_no_descriptor()
     assert_eq!(survivors::zombies(), Vec::<u32>::new());
 }
 
-/// Root may make control groups and is not bound by the limit on a user's processes: an ordinary user has it the other way.
+/// Root may make control groups and is not bound by the limit on a user's processes: for an ordinary user both are
+/// reversed.
 #[test]
 fn an_ordinary_user_is_protected_without_control_groups() {
     let scratch = Scratch::new("limits-user");
@@ -293,7 +296,7 @@ fn an_ordinary_user_is_protected_without_control_groups() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     if !rustix::process::geteuid().is_root() {
-        // The tests above were it.
+        // The tests above were run by an ordinary user.
         return;
     }
     let mut command = std::process::Command::new("setpriv");

@@ -1,5 +1,5 @@
-//! A randomized model test: thousands of interleaved operations on echoing sessions, against a model that is nothing but
-//! the bytes that were accepted. Failures shrink to the shortest sequence that still fails.
+//! A randomized model test: thousands of interleaved operations on echoing sessions, against a model that is nothing
+//! but the bytes that were accepted. Failures shrink to the shortest sequence that still fails.
 
 use crate::rig::{command, engine, output, sh, tagged, with_stdin};
 use proptest::prelude::*;
@@ -77,7 +77,8 @@ impl World {
             Operation::StartOnPipes => self.start(with_stdin(command(["cat"]), Stdin::Open), b"").await,
             Operation::StartOnTerminal => {
                 let mut spec = sh("stty raw -echo; printf R; exec cat");
-                // Noise echoed back may happen to ask the terminal something: an answer would be input of its own.
+                // Noise echoed back may happen to contain a question to the terminal: an answer would be input of its
+                // own.
                 let queries = windlass_engine::Queries::PassedOn;
                 spec.io = Io::Terminal(Terminal { queries, ..Terminal::default() });
                 self.start(spec, b"R").await;
@@ -146,7 +147,7 @@ impl Modelled {
         }
     }
 
-    /// A piece says the very bytes that the model has at its addresses.
+    /// The bytes of a piece are those of the model at its offsets.
     fn check(&self, piece: &JournalPiece) {
         let JournalPiece::Bytes { span, bytes, .. } = piece else {
             panic!("nothing may be missing, but {piece:?}")

@@ -1,4 +1,4 @@
-//! The registry: numbers, names, limits, and who has to go.
+//! The registry: numbers, names, limits, and the choice of the session that has to end.
 
 use crate::rig::{engine, options, receipt, sh};
 use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, RegistryLimits, StartError, WhenFull};
@@ -59,7 +59,7 @@ async fn the_least_recently_used_session_makes_room_and_its_owner_is_told() {
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 
-/// Use is counted in milliseconds: lets one pass.
+/// Use is counted in milliseconds: waits until the count changes.
 async fn wait_a_tick(session: &windlass_engine::Session) {
     use windlass_engine::Until;
     let until = Until::exit().by(std::time::Instant::now() + std::time::Duration::from_millis(3));

@@ -1,4 +1,4 @@
-//! Bugs keep their story: each of these once failed.
+//! Regression tests: each bug here once happened.
 
 use crate::rig::{command, engine, on_terminal, options, printed, receipt, run, sh, tagged};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use windlass_sys::guardian::GuardianProgram;
 use windlass_sys::process::{Pid, Process};
 use windlass_testkit::{HANG, hang_deadline, survivors};
 
-/// Lets the world go on, one process's life at a time, until this holds.
+/// Yields to other tasks and processes until this holds.
 async fn comes_true(what: &str, condition: impl Fn() -> bool) {
     let (deadline, clock) = (hang_deadline(), engine());
     while !condition() {
@@ -49,7 +49,7 @@ async fn a_dropped_engine_leaves_no_zombie_of_its_guardian() {
     comes_true("the guardians are collected", no_zombies).await;
 }
 
-/// Sessions started without a word once the guardian could not be replaced.
+/// Sessions were started without a warning once the guardian could not be replaced.
 #[tokio::test]
 async fn an_engine_says_that_it_has_no_guardian_and_tries_on_until_it_has() {
     static STARTS: AtomicUsize = AtomicUsize::new(0);
@@ -160,7 +160,7 @@ async fn stops_that_are_repeated_do_not_put_off_the_kill() {
     assert!(!first.await.unwrap().ended.is_empty());
 }
 
-/// An embedding program that waits for any child may collect a session's root: then nobody knows how it ended.
+/// An embedding program that waits for any child may collect a session's root: then its exit is unknown.
 #[tokio::test]
 async fn an_exit_that_somebody_else_collected_is_unknown_and_not_invented() {
     let engine = engine();
@@ -347,14 +347,14 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// The task that reads kept the thread to itself for as long as there was more to read, and whoever it had woken waited for
-/// that thread: clients saw nothing of a terminal's flood for a quarter of a second at a time.
+/// The task that reads kept the thread to itself for as long as there was more to read, and tasks that it had woken
+/// waited for that thread: clients saw nothing of a terminal's flood for a quarter of a second at a time.
 #[tokio::test]
 async fn who_follows_a_flood_hears_of_it_while_it_goes_on() {
     const MOST: u64 = 512 * 1024;
     let engine = engine();
     let session = engine.start(on_terminal(sh("yes | head -c 8000000"))).unwrap();
-    // A task like any other, as whoever follows is: the test's own future is looked at more rarely.
+    // A task like any client's: the test's own future is polled more rarely.
     let follower = tokio::spawn(largest_step(session.clone()));
     let step = tokio::time::timeout(HANG, follower).await.expect("it ends").unwrap();
     assert!(step <= MOST, "{step} bytes at a time");

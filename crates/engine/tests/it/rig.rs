@@ -1,4 +1,4 @@
-//! What the session tests share: an engine, commands, and what they printed.
+//! Shared by the session tests: an engine, commands, and their output.
 
 use std::time::Duration;
 use windlass_engine::{
@@ -8,7 +8,7 @@ use windlass_engine::{
 use windlass_output::{Offset, Span};
 use windlass_testkit::{HANG, survivors};
 
-/// An engine that keeps its journals in memory and does not wait long for the stubborn.
+/// An engine that keeps its journals in memory and has short kill delays.
 pub(crate) fn engine() -> Engine {
     Engine::new(options()).expect("an engine can be made")
 }
@@ -52,13 +52,13 @@ pub(crate) fn tagged(mut spec: CommandSpec, token: &str) -> CommandSpec {
     spec
 }
 
-/// The receipt, or a failed test where the product hangs.
+/// The receipt; fails the test if the product hangs.
 pub(crate) async fn receipt(session: &Session) -> Receipt {
     let exited = tokio::time::timeout(HANG, session.exited()).await;
     (*exited.expect("the session ends").expect("it is watched to its end")).clone()
 }
 
-/// Runs a command to its end and returns what it printed with the receipt.
+/// Runs a command to its end and returns its output with the receipt.
 pub(crate) async fn run(engine: &Engine, spec: CommandSpec) -> (String, Receipt) {
     let session = engine.start(spec).expect("the command starts");
     let receipt = receipt(&session).await;
@@ -70,7 +70,7 @@ pub(crate) fn text(session: &Session) -> String {
     String::from_utf8_lossy(&output(session, |_| true)).into_owned()
 }
 
-/// What it printed on the streams that are wanted.
+/// Its output on the streams that the closure selects.
 pub(crate) fn output(session: &Session, wanted: impl Fn(Stream) -> bool) -> Vec<u8> {
     let journal = session.journal();
     let mut bytes = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn output(session: &Session, wanted: impl Fn(Stream) -> bool) -> Vec<
 pub(crate) async fn printed(session: &Session, expression: &str) {
     use windlass_engine::{Met, Until};
     let pattern = windlass_output::Pattern::new(expression).expect("a pattern");
-    // What a session left running may print after its exit.
+    // Processes that a session left running may print after its exit.
     let until = Until { exit: session.receipt().is_none(), ..Until::pattern(pattern) };
     let met = tokio::time::timeout(HANG, session.wait(&until)).await.expect("the pattern or the exit comes");
     assert!(matches!(met, Met::Pattern(_)), "waited for {expression:?}, got {met:?}\n{}", text(session));

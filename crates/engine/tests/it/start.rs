@@ -1,4 +1,4 @@
-//! Starting: what a child gets, what it does not get, and what is said when it cannot start.
+//! Starting: the environment of a child, the descriptors that it must not inherit, and the errors when it cannot start.
 
 use crate::rig::{command, engine, on_terminal, printed, receipt, run, sh, text, with_stdin};
 use std::os::unix::fs::PermissionsExt;

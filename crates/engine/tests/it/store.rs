@@ -228,7 +228,7 @@ fn limits_peaks_and_what_kept_them_read_back() {
     );
 }
 
-/// Records of before there were limits have none of their lines, and later ones may have lines we do not know.
+/// Records from before there were limits have none of their lines, and later ones may have unknown lines.
 #[test]
 fn records_without_limits_and_with_unknown_ones_are_read() {
     let scratch = Scratch::new("store-older");
@@ -614,7 +614,8 @@ fn stray_files_go_once_they_are_old_and_foreign_files_never_do() {
     assert_eq!(scratch.names(), ["01004.rec", "1003.out", "next", "notes.txt"]);
 }
 
-/// As an ordinary user: what root wrote into a shared state directory, or what too few descriptors are left for.
+/// As an ordinary user: records that root wrote into a shared state directory, or that too few descriptors are left to
+/// open.
 #[test]
 fn what_cannot_be_read_is_neither_removed_nor_passed_over() {
     let scratch = Scratch::new("engine");
@@ -724,7 +725,7 @@ async fn an_engine_that_runs_on_removes_the_oldest_sessions_that_nobody_holds() 
     let engine = Engine::new(options).unwrap();
     let first = engine.start(command(["echo", "first"])).unwrap();
     rig::receipt(&first).await;
-    // Once 256 were let go it happens with the next start, beside it.
+    // Once 256 were released it happens with the next start, beside it.
     let deadline = hang_deadline();
     while store.list().unwrap().sessions.len() < 256 {
         run(&engine, command(["echo", "more"])).await;

@@ -1,4 +1,4 @@
-//! What must survive: floods, stalls, deaths at bad moments. Nothing lost, nothing left.
+//! Survival of floods, stalls and deaths at bad moments: nothing lost, nothing left.
 
 use crate::rig::{
     command, engine, on_terminal, options, output, printed, puppet, receipt, run, sh, tagged, text,
@@ -161,7 +161,7 @@ async fn output_that_was_confirmed_stays_so_whoever_confirms_less_later() {
     assert_eq!(receipt(&session).await.bytes.stdout, 588_895);
 }
 
-/// The clock that waits for silence must not run while it is the reader who keeps us from reading.
+/// The clock for silence must not run while the slow reader keeps the task from reading.
 #[tokio::test]
 async fn what_is_printed_after_the_exit_waits_for_a_slow_reader_too() {
     let drain = Drain { silence: Duration::from_millis(100), ceiling: Duration::from_millis(200) };
@@ -171,7 +171,7 @@ async fn what_is_printed_after_the_exit_waits_for_a_slow_reader_too() {
     let session = engine.start(spec).unwrap();
     let reached = Until { reached: Some(Offset::new(10_000)), ..Until::default() };
     tokio::time::timeout(HANG, session.wait(&reached)).await.unwrap();
-    // The reader does nothing for longer than the output is waited for, and the session is not over.
+    // The reader pauses for longer than the drain's ceiling, and the session is not over.
     let until = Until::exit().by(std::time::Instant::now() + 3 * drain.ceiling);
     assert!(matches!(session.wait(&until).await, windlass_engine::Met::Deadline));
     session.confirm(Offset::new(u64::MAX)).await;
@@ -255,8 +255,8 @@ async fn five_hundred_quick_sessions_leave_no_zombie_descriptor_terminal_or_stra
     // A terminal lives as long as a descriptor of it, so this counts those too.
     assert!(survivors::open_descriptors() <= descriptors);
     assert!(survivors::threads() <= threads, "no thread per session");
-    // Silent sessions have no journal, and their records share files: blocks of 1, 1, 2, 4 up to 64. And the counter, and
-    // the directory in which runtimes are registered.
+    // Silent sessions have no journal, and their records share files: blocks of 1, 1, 2, 4 up to 64. And the counter,
+    // and the directory in which runtimes are registered.
     assert_eq!(count(scratch.path().to_str().unwrap()), 7 + 7 + 1 + 1);
 }
 
@@ -270,7 +270,7 @@ async fn orphans_that_die_while_their_session_runs_are_collected() {
     let script = "for i in 1 2 3 4 5 6 7 8; do (sh -c 'exit 0' &) ; done; echo ready; read -r line < /dev/null; exec sleep 1000";
     let session = engine.start(sh(script)).unwrap();
     printed(&session, "ready").await;
-    // The next death is an event after which all earlier ones have been looked at.
+    // The next death is an event after which all earlier ones have been handled.
     for _ in 0..20 {
         run(&engine, command(["true"])).await;
     }
@@ -303,7 +303,7 @@ async fn a_disk_that_takes_no_more_costs_the_middle_and_says_so() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let scratch = Scratch::new("full");
     let engine = on_disk(&scratch);
-    // The refusal comes with a signal whose default is death; a handler leaves the error.
+    // The refusal comes with a signal whose default action ends the process; with a handler only the error remains.
     let _handler = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(25)).unwrap();
     setrlimit(Resource::Fsize, Rlimit { current: Some(1_000_000), maximum: None }).unwrap();
     let session = engine.start(puppet(&["flood", "9", "8000000", "65536"])).unwrap();
@@ -376,12 +376,12 @@ async fn running_out_of_descriptors_is_a_clear_error_and_leaves_nothing() {
             .unwrap()
             .unwrap();
     }
-    // Some of those kept back may not have come back yet.
+    // Some of the reserved descriptors may not have been reopened yet.
     assert!(survivors::open_descriptors() <= before);
     assert_eq!(survivors::zombies(), Vec::<u32>::new());
 }
 
-/// The limit on processes binds only ordinary users: where the tests run as root, nobody runs this one.
+/// The limit on processes binds only ordinary users: where the tests run as root, an unprivileged user runs this one.
 #[test]
 fn running_out_of_processes_is_a_clear_error() {
     use std::os::unix::fs::PermissionsExt;

@@ -57,7 +57,7 @@ async fn who_sheds_its_mark_is_reported_as_left_and_ended_later() {
 
 #[tokio::test]
 async fn setsid_and_double_forked_children_are_ended_even_with_an_empty_environment() {
-    // Each says that it is there before it becomes what it is looked for as.
+    // Each prints before it becomes the program by which it is looked for.
     let script = "setsid sh -c 'echo up; exec sleep 1001' & (setsid sh -c 'echo up; exec sleep 1002' &) ; \
                   env -i setsid sh -c 'echo up; exec sleep 1003' & \
                   (env -i setsid sh -c '(echo up; exec sleep 1004) & echo up; exec sleep 1005' & ) ; wait; wait";
@@ -147,7 +147,7 @@ async fn a_background_child_that_holds_the_pipe_does_not_hold_the_exit_and_is_re
     assert_eq!((receipt.exit, text(&session).as_str()), (Exit::Code(0), "done\n"));
     assert!(receipt.left_running.iter().any(|process| process.command.contains("echo late")), "{receipt:?}");
     assert!(!session.progress().closed);
-    // Its later output is still journaled.
+    // A second stop finds nothing, and does not report again the processes that the first one ended.
     std::fs::write(&go, "").unwrap();
     printed(&session, "late").await;
     tokio::time::timeout(HANG, session.watch().wait_for(|progress| progress.closed)).await.unwrap().unwrap();
@@ -165,7 +165,7 @@ async fn stopping_an_exited_session_ends_what_it_left_running() {
         let end = session.stop().await;
         assert_eq!(end.ended.len(), 1, "{end:?}");
         assert_eq!(survivors::bearing(&token), Vec::<String>::new());
-        // A second stop finds nothing, and does not tell again what the first one ended.
+        // A second stop finds nothing, and does not report again the processes that the first one ended.
         assert_eq!(session.stop().await.ended, []);
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting: the first condition that holds, told by events.
+//! Waiting: the first condition that holds ends it, by events.
 
 use crate::rig::{engine, on_terminal, printed, sh, text, with_stdin};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ async fn a_condition_that_already_holds_answers_at_once() {
     let engine = engine();
     let session = engine.start(sh("echo here; exit 4")).unwrap();
     hang(session.exited()).await.unwrap();
-    // Deadlines in the past: only what holds already can answer.
+    // Deadlines in the past: only a condition that holds already can end the wait.
     let past = Instant::now();
     assert!(
         matches!(session.wait(&Until::exit().by(past)).await, Met::Exit(receipt) if receipt.exit == Exit::Code(4))

@@ -1,8 +1,9 @@
-//! The state that start-up files leave in a shell beside its environment: umask, limits, options, functions, variables that are not
-//! exported, aliases.
+//! The state that start-up files leave in a shell beside its environment: umask, limits, options, functions, variables
+//! that are not exported, aliases.
 //!
-//! The same script asks a shell that has read no start-up files and one that has logged in. What differs is turned into a script that
-//! commands run first. So a login that changes nothing costs commands nothing, and a default of this shell's version is never set.
+//! The same script asks a shell that has read no start-up files and one that has logged in. The differences are turned
+//! into a script that commands run first. So a login that changes nothing costs commands nothing, and a default of this
+//! shell's version is never set.
 
 use std::ffi::OsString;
 
@@ -11,8 +12,8 @@ use crate::shell::ShellDialect;
 
 /// A longer script would make every command slower to start.
 const MOST_BYTES: usize = 64 * 1024;
-/// Options under which reading the command's script would itself be traced or ended, or all that is restored exported. They are set
-/// right before the script.
+/// Options under which reading the command's script would itself be traced or ended, or everything restored would be
+/// exported. They are set right before the script.
 const DEFERRED: [&str; 6] = ["allexport", "errexit", "errreturn", "nounset", "verbose", "xtrace"];
 /// Options that say how a shell was started, or are about prompts and history, which commands have not.
 const NOT_RESTORED: [&str; 17] = [
@@ -60,20 +61,20 @@ const CHANGED: [&str; 3] = ["IFS", "PS4", "fpath"];
 /// The state as a script, empty if the start-up files changed nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellState {
-    /// Restores the state. It always sets `windlass_options`, which holds what is to be set right before the command's script: a
-    /// caller could set that variable, too.
+    /// Restores the state. It always sets `windlass_options`, the options to be set right before the command's script:
+    /// a caller could set that variable, too.
     pub(crate) script: String,
-    /// Definitions of functions and aliases, where a command's name is looked for.
+    /// Definitions of functions and aliases, in which a command's name is looked up.
     pub(crate) definitions: String,
     /// Whether programs run differently, also those that need no shell.
     pub(crate) changes_programs: bool,
-    /// Whether the shell traces what it runs.
+    /// Whether the shell traces the commands that it runs.
     pub(crate) traces: bool,
     /// Whether the shell replaces aliases in a script.
     pub(crate) expands_aliases: bool,
 }
 
-/// What a shell said about itself.
+/// A shell's description of its own state.
 #[derive(Debug, Default)]
 struct Account<'a> {
     entries: Vec<StateEntry<'a>>,
@@ -87,11 +88,11 @@ struct StateEntry<'a> {
     text: &'a str,
 }
 
-/// The scripts that a shell runs to describe itself. Each prints entries of four fields, each ended by NUL; nothing is traced into them,
-/// and options that would end the shell half-way are off once they are printed.
+/// The scripts that a shell runs to describe itself. Each prints entries of four fields, each ended by NUL; nothing is
+/// traced into them, and options that would end the shell half-way are off once they are printed.
 ///
-/// Every builtin that prints is a write that wakes the runtime, and every `$(...)` or pipeline a fork, so they print many facts at once
-/// and use expansions where a shell has one.
+/// Every builtin that prints is a write that wakes the runtime, and every `$(...)` or pipeline a fork, so they print
+/// many facts at once and use expansions where a shell has one.
 pub(super) struct Questions {
     /// Puts the names of the variables into `windlass_known`.
     pub(super) names: String,
@@ -136,7 +137,8 @@ impl Questions {
     }
 }
 
-/// The names of all variables: bash has no expansion for them but by prefix, and `compgen -v` needs a fork and a read for each byte.
+/// The names of all variables: bash has no expansion for them but by prefix, and `compgen -v` needs a fork and a read
+/// for each byte.
 fn bash_names() -> String {
     let prefixes = std::iter::once('_').chain('a'..='z').chain('A'..='Z');
     prefixes.map(|first| format!("\"${{!{first}@}}\"")).collect::<Vec<_>>().join(" ")
@@ -156,8 +158,8 @@ eval "windlass_at=\${$windlass_it@a}"; case $windlass_at in *[aA]*) ;;
 case $windlass_known in *" $windlass_it "*) continue;; esac; windlass_at="$windlass_it[*]"
 printf 'variable\0%s\0%s\0' "$windlass_it" "${!windlass_at}"; declare -p "$windlass_it" 2>/dev/null; printf '\0'; done"#;
 
-/// Where there are functions, another program must say what is exported, since bash cannot print a function as it exports it. Variables
-/// whose names bash cannot use are passed on as they came.
+/// If there are functions, another program must print the environment, since bash cannot print a function as it exports
+/// it. Variables whose names bash cannot use are passed on as they came.
 const BASH_ENVIRONMENT: &str = r#"if compgen -A function >/dev/null; then cat /proc/self/environ; else
 mapfile -d '' -t windlass_at </proc/self/environ; for windlass_it in "${windlass_at[@]}"; do case ${windlass_it%%=*} in
 BASH_FUNC_*) ;; ''|[0-9]*|*[!a-zA-Z0-9_]*) windlass_environment+=("$windlass_it");; esac; done
@@ -315,7 +317,8 @@ const LIMITS: [(&str, &str, u64, u64); 16] = [
     ("Max realtime timeout", "R", 1, 1),
 ];
 
-/// The soft limit goes first, so that the hard one can be lowered to it, and again, in case the hard one had to be raised before.
+/// The soft limit goes first, so that the hard one can be lowered to it, and again, in case the hard one had to be
+/// raised before.
 fn limits(dialect: ShellDialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
     let rows = |account: &Account<'_>| -> Vec<String> {
         let tables = account.of("limits");
@@ -326,7 +329,7 @@ fn limits(dialect: ShellDialect, before: &Account<'_>, after: &Account<'_>) -> V
     rows(after).iter().filter(is_new).filter_map(|row| limit(dialect, row)).collect()
 }
 
-/// The command that sets a limit as a row of `/proc/self/limits` says.
+/// The command that sets a limit to the values of a row of `/proc/self/limits`.
 fn limit(dialect: ShellDialect, row: &str) -> Option<String> {
     let (name, option, bash, zsh) = LIMITS.iter().find(|(name, ..)| row.starts_with(name))?;
     let unit = if dialect == ShellDialect::Zsh { zsh } else { bash };

@@ -99,7 +99,7 @@ pub(super) async fn call_shell_command(mut visit: CallContext<'_>) -> Result<Rep
     run(visit, Job { spec, shown: script, bounds, login }).await
 }
 
-/// What both tools take beside their command.
+/// The arguments of both tools beside their command.
 struct Bounds {
     workdir: Option<String>,
     timeout: Duration,
@@ -136,7 +136,7 @@ async fn run(visit: CallContext<'_>, job: Job) -> Result<Reply, ToolError> {
     let held = visit.toolbox.start(starting)?;
     let _attending = held.attend();
     let tied = Tied::to(&held, visit.call.dismissal);
-    // The session's own time-out ends it, and everything it started, and then the answer comes.
+    // The session's own timeout ends it, and everything it started, and then the reply comes.
     held.session.wait(&Until::exit().by(visit.began + visit.call.ceiling)).await;
     tied.loosen();
     if held.session.receipt().is_some() {
@@ -155,7 +155,7 @@ fn reply(visit: &CallContext<'_>, held: &LiveSession, (place, notes): (&Path, &[
     let most = visit.toolbox.classic_characters();
     let shown = |stream| Loaded::read(session.journal(), stream).fit(most);
     let (stdout, stderr) = (shown(Stream::Stdout), shown(Stream::Stderr));
-    // After the read: what could not be read is known by now.
+    // After the read: unreadable parts are known by now.
     let missing = session.journal().account().missing;
     let lost = missing.iter().map(|missing| report::missing(missing, Some(held.number)));
     let notes: Vec<String> = lost.chain(notes.iter().cloned()).collect();

@@ -1,4 +1,4 @@
-//! `exec_command`: starts a script in a session of its own and answers with its output or its session id.
+//! `exec_command`: starts a script in a session of its own and replies with its output or its session id.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,8 +145,8 @@ impl ExecArguments {
     }
 }
 
-/// Variables by which windlass tells a command about its session, and those in which earlier versions passed scripts: a session
-/// that such a version keeps may still run, and would obey them.
+/// The variables that name a command's session to it, and those in which earlier versions passed scripts: a shim of
+/// such a version may still run, and would obey them.
 pub(crate) const RESERVED: [&str; 4] =
     ["WINDLASS_SESSION", "WINDLASS_SCRIPT", "WINDLASS_FUNCTIONS", "WINDLASS_CAPTURE"];
 
@@ -202,7 +202,7 @@ async fn start(
     let (shell, note) = toolbox
         .shell(order.shell.as_deref())
         .map_err(|error| BadArgument::new("shell", error.to_string()))?;
-    // A user whose own shell is of no known kind needs no word about it with every command.
+    // If the user's own shell is of an unknown kind, a note with every command would be noise.
     notes.extend(note.filter(|_| order.shell.is_some()));
     let login = match order.login {
         true => toolbox.environment(&shell, visit.call.sandbox.as_ref()).await,
@@ -241,7 +241,7 @@ pub(super) fn command(shell: &Shell, script: &str, login: &Captured) -> CommandS
     spec
 }
 
-/// Where a command runs: relative paths begin at the default.
+/// The directory of a command: relative paths begin at the default.
 pub(super) fn directory(default: &std::path::Path, asked: Option<&str>) -> PathBuf {
     asked.map_or_else(|| default.to_owned(), |asked| default.join(asked))
 }
@@ -260,7 +260,7 @@ fn explained(toolbox: &crate::Toolbox, error: StartError) -> ToolError {
     }
 }
 
-/// A session that goes with its call, should the call be dropped.
+/// A session that is dismissed if its call is dropped.
 pub(super) struct Tied(Option<(Arc<LiveSession>, Dismissal)>);
 
 impl Tied {
@@ -279,10 +279,10 @@ impl Drop for Tied {
     fn drop(&mut self) {
         let Some((held, dismissal)) = self.0.take() else { return };
         if dismissal == Dismissal::End {
-            // Whoever took the call back knows that its command ends, and never knew the session.
+            // The client that cancelled the call knows that its command ends, and never knew the session.
             held.mention();
         }
-        // The call was cancelled: its session goes with it, in its own time.
+        // The call was cancelled: its session is dismissed with it, without a wait for its end.
         let session = held.session.clone();
         tokio::spawn(async move { session.end_call().await });
     }

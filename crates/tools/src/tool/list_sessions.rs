@@ -1,4 +1,4 @@
-//! `list_sessions`: what there is, so that work is found again.
+//! `list_sessions`: all sessions of the caller, so that work is found again.
 
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ pub(crate) const TOOL: Tool = Tool {
 
 /// The most of a script that is listed, in characters: a list is to find a session by.
 const MOST_SHOWN: usize = 2000;
-/// How many sessions have all that is known of them in the text. Of older ones that are over it says enough to find them by.
+/// The most sessions that the text describes in full. Of older finished ones it says enough to find them by.
 const MOST_AT_LENGTH: usize = 50;
 
 pub(super) async fn call(visit: CallContext<'_>) -> Result<Reply, ToolError> {

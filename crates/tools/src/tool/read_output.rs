@@ -1,4 +1,4 @@
-//! `read_output`: any part of what a session printed, again and as often as wanted. It never moves the unread position.
+//! `read_output`: any part of a session's output, again and as often as wanted. It never moves the unread position.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -42,7 +42,7 @@ const FIELDS: [Field; 10] = [
     Field { name: "max_output_tokens", kind: Kind::Whole, about: "" },
 ];
 
-/// Which part is wanted.
+/// The part that is wanted.
 #[derive(Debug)]
 enum Portion {
     Span(Span),
@@ -92,7 +92,7 @@ impl Portion {
 }
 
 impl Portion {
-    /// Why there is nothing to show, where that is not plain.
+    /// The missing output may contain a match.
     fn nothing_there(&self, journal: &Journal, view: ViewKind, missing: &[Missing]) -> Option<String> {
         let end = journal.end();
         match self {
@@ -149,7 +149,7 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     let mut notes = visit.remarks();
     let remembered = visit.toolbox.remembered(&session)?;
     let number = remembered.number();
-    // A large transcript takes a while: not on the threads that serve everyone.
+    // A large transcript takes a while: on a blocking thread, not on those that serve all calls.
     let read = move || read(&remembered, &part, showing);
     let excerpt = tokio::task::spawn_blocking(read).await.map_err(|error| ToolError(error.to_string()))??;
     notes.extend(excerpt.remarks.iter().cloned());
@@ -157,7 +157,7 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     Ok(reply(number, &excerpt, &notes))
 }
 
-/// What was read.
+/// The text that was read.
 struct Excerpt {
     fitted: Fitted,
     missing: Vec<Missing>,
@@ -201,7 +201,7 @@ fn read(remembered: &ReadableSession, part: &Portion, showing: Showing) -> Resul
         }
         (view, Portion::Grep(pattern, context)) => grep(journal, view, (pattern, *context), &fitting),
     };
-    // After the read: what could not be read is known by now.
+    // After the read: unreadable parts are known by now.
     journal.check();
     let account = journal.account();
     let missing = account.missing_in(looked_at.unwrap_or(fitted.span));
@@ -261,11 +261,11 @@ fn grep(
 struct MatchedLines<'a> {
     fitting: &'a windlass_engine::Fitting<'a>,
     lines: Vec<FoundLine>,
-    /// What they cost.
+    /// The tokens of the shown lines.
     shown: u64,
-    /// Where the first line begins that is not shown. Once there is one, no later one is shown: the list has no holes.
+    /// The offset of the first line that is not shown. Once there is one, no later one is shown: the list has no holes.
     omitted: Option<Offset>,
-    /// What all cost.
+    /// The tokens of all lines.
     original: u64,
 }
 
@@ -279,7 +279,7 @@ impl MatchedLines<'_> {
     fn add(&mut self, line: &GrepLine) {
         let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
         let shown = line.shown(LONGEST_SHOWN_LINE);
-        // Where it is, if not all of it is here.
+        // The address of the whole, if not all of it is shown.
         let address = match &shown {
             Cow::Borrowed(_) => String::new(),
             Cow::Owned(_) => format!(" (line at bytes {})", line.raw),
@@ -299,7 +299,7 @@ impl MatchedLines<'_> {
         let mut marker = String::new();
         while let Some(from) = self.omitted {
             marker = self.marker(Span::new(from, end));
-            // The marker is paid for like everything else.
+            // The marker is charged to the budget like everything else.
             if self.shown + self.fitting.tokenizer.count(&marker).get() <= self.fitting.budget.get() {
                 break;
             }

@@ -63,7 +63,7 @@ async fn send(held: &LiveSession, signal: Signal) -> Result<(String, Value), Too
     Ok((format!("{signal} sent to session {number}\n"), structured))
 }
 
-/// Its end is what this answer tells, so it is announced no more.
+/// Stops a session. The reply reports its end, so it is not announced again.
 async fn stop(held: &Arc<LiveSession>, delivery: &Delivery) -> (String, Value) {
     let was_over = held.session.receipt().is_some();
     let root = (!was_over).then(|| root(held));
@@ -75,7 +75,7 @@ async fn stop(held: &Arc<LiveSession>, delivery: &Delivery) -> (String, Value) {
     (text(held, &end, was_over), structured(held, &end))
 }
 
-/// The process the script runs in. Its own arguments say nothing about that.
+/// The process that runs the script. Its own arguments do not show the script.
 fn root(held: &LiveSession) -> ProcessLine {
     let command = report::shortened(&held.command, 100);
     ProcessLine { pid: held.session.facts().root.get(), command }

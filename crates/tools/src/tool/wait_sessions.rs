@@ -1,4 +1,4 @@
-//! `wait_sessions`: one call instead of many polls; answers when the first of several sessions meets its condition.
+//! `wait_sessions`: one call instead of many polls; replies when the first of several sessions meets its condition.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -61,11 +61,11 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     Ok(reply((&visit, in_time), met.as_ref(), &results, &notes))
 }
 
-/// A session that is waited for: one of ours, or one that a shim looks after.
+/// A session to wait for: one of this runtime, a detached one, or one that is over.
 enum Waited {
     Ours(Arc<LiveSession>),
     Kept(Number),
-    /// Over, and nobody holds it any more.
+    /// Over, without a live handle.
     Ended(Box<Ended>),
 }
 
@@ -101,7 +101,7 @@ impl Waited {
         }
     }
 
-    /// What it met; `None` if it can meet nothing any more, or time is up.
+    /// The condition that it met; `None` if it can meet none any more, or time is up.
     async fn met(&self, (wait, exit): (Option<&Wait>, bool), visit: &CallContext<'_>) -> Option<Met> {
         match (self, wait) {
             (Self::Ended(ended), _) => exit.then(|| Met {
@@ -120,7 +120,7 @@ impl Waited {
                 WaitEnd::Time | WaitEnd::Waits(_) | WaitEnd::Unmet => None,
             },
             (Self::Kept(number), _) => {
-                // One that did not wait meets nothing; its outcome says why.
+                // A session that was not waited for meets nothing; its outcome says why.
                 let PassedOn::Answered(reply) = visit.toolbox.wait_kept(*number, visit.call).await else {
                     return None;
                 };
@@ -132,7 +132,8 @@ impl Waited {
     }
 }
 
-/// The first that meets its condition. One whose output has ended can meet none any more; the others are waited for.
+/// The first that meets its condition. One whose output has ended can meet none any more; the wait continues for the
+/// others.
 async fn first(
     sessions: &[Waited],
     (waits, exit): (&[Option<Wait>], bool),
@@ -184,7 +185,7 @@ async fn outcome(visit: &CallContext<'_>, held: &Arc<LiveSession>) -> Outcome {
     object.insert("state".into(), state.as_str().into());
     if let Some(receipt) = held.session.receipt() {
         object.insert("exit_code".into(), receipt.exit.code().into());
-        // This answer tells of it.
+        // This reply reports it.
         held.telling(&visit.call.delivery, LiveSession::mention);
     }
     object.insert("unread_tokens".into(), unread.get().into());
@@ -199,7 +200,7 @@ fn ended_outcome(ended: &Ended) -> Outcome {
     Outcome { line: format!("{number}: {state}, 0 unread tokens\n"), json }
 }
 
-/// A shim that was killed has recorded the end before that, or its session is lost.
+/// The outcome for a killed shim: it recorded the end before that, or its session is lost.
 fn died_outcome(toolbox: &Toolbox, number: Number) -> Option<Outcome> {
     if let Some(ended) = toolbox.ended(&SessionRef::Number(number.0)) {
         return Some(ended_outcome(&ended));
@@ -209,7 +210,7 @@ fn died_outcome(toolbox: &Toolbox, number: Number) -> Option<Outcome> {
     Some(Outcome { line: format!("{number}: {state}\n"), json })
 }
 
-/// A shim that is asked to wait for no time at all says how things are.
+/// The outcome for a detached session: its shim is asked to wait for no time at all.
 async fn kept_outcome(visit: &CallContext<'_>, number: Number) -> Option<Outcome> {
     let mut now = visit.call.clone();
     now.arguments.insert("timeout_ms".into(), 0.into());

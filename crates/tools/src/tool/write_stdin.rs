@@ -39,16 +39,16 @@ const FIELDS: [Field; 8] = [
 
 pub(super) const WRITING_YIELD: Yield = Yield { default: 250, least: 250, most: 30_000 };
 pub(super) const POLLING_YIELD: Yield = Yield { default: 250, least: 5_000, most: 300_000 };
-/// A word for text that no process is there to read.
+/// The note about text that no process is there to read.
 pub(crate) const NOTHING_WRITTEN: &str = "nothing was written: the process has exited";
-/// How long the end of input is waited for to be taken.
+/// How long a call waits for the program to take the end of input.
 const END_TAKEN: Duration = Duration::from_millis(250);
 const CTRL_D: [u8; 1] = [4];
-/// What a model sends for Ctrl-C.
+/// The character that a model sends for Ctrl-C.
 const INTERRUPT: char = '\u{3}';
 
-/// How long a call keeps those behind it from the same session; nothing, if it writes nothing. Arguments that are wrong are for the call to
-/// refuse.
+/// How long a call holds up those behind it for the same session; `None` if it writes nothing. Invalid arguments are
+/// ignored here, as the call itself will refuse them.
 pub(crate) fn holds(arguments: &Map<String, Value>) -> Option<Duration> {
     let field = |name: &str| arguments.get(name);
     let chars = field("chars").and_then(Value::as_str).is_some_and(|chars| !chars.is_empty());
@@ -124,22 +124,22 @@ pub(super) async fn call(mut visit: CallContext<'_>) -> Result<Reply, ToolError>
     Ok(answer.reply().await)
 }
 
-/// What became of what was asked for.
+/// The outcome of a write.
 enum Written {
     Input(InputReport),
     /// There was nothing but interrupts.
     NoText,
-    /// The process has exited. Its end is the answer.
+    /// The process has exited. Its end is the reply.
     ProcessGone,
 }
 
-/// Hands over what was asked for, without waiting for the program to read it.
+/// Writes the requested text, without waiting for the program to read it.
 async fn write(held: &Arc<LiveSession>, order: &WriteArguments) -> Result<Written, ToolError> {
     let on_terminal = held.session.facts().terminal.is_some();
     let bytes = order.bytes(held)?;
     let (interrupts, bytes) = if on_terminal { (0, bytes) } else { without_interrupts(bytes) };
     for _ in 0..interrupts {
-        // A process that is gone needs no interrupt; its end is the answer.
+        // A process that is gone needs no interrupt; its end is the reply.
         let _ = held.session.signal(Signal::INT).await;
     }
     let mut report = None;
@@ -151,7 +151,7 @@ async fn write(held: &Arc<LiveSession>, order: &WriteArguments) -> Result<Writte
         }
     }
     if order.eof {
-        // timer: behind input that nobody reads, the end waits in the queue and stays there.
+        // timer: behind input that the program does not read, the end waits in the queue and stays there.
         match tokio::time::timeout(END_TAKEN, held.session.end_input()).await {
             // A program that takes single keys takes this one, too.
             Ok(Err(InputError::NotInLineMode)) => match held.session.write(CTRL_D).await {
@@ -180,15 +180,15 @@ impl WriteArguments {
     }
 }
 
-/// On pipes there is no terminal to turn Ctrl-C into a signal.
+/// Removes interrupts from the text: on pipes there is no terminal to turn Ctrl-C into a signal.
 fn without_interrupts(bytes: Vec<u8>) -> (usize, Vec<u8>) {
     let before = bytes.len();
     let rest: Vec<u8> = bytes.into_iter().filter(|byte| u32::from(*byte) != u32::from(INTERRUPT)).collect();
     (before - rest.len(), rest)
 }
 
-/// A process that has exited, or is about to because it closed its input, answers with its end; a closed input is an
-/// error that says so.
+/// The reply for a refused write: the end of a process that has exited, or is about to because it closed its input;
+/// otherwise the error that its input is closed.
 async fn refused(held: &Arc<LiveSession>, error: InputError) -> Result<Written, ToolError> {
     let number = held.number;
     if held.session.receipt().is_some() || error == InputError::Gone {

@@ -1,4 +1,4 @@
-//! A session that ends while nobody waits is told of once.
+//! A session that ends while no call waits for it is announced once.
 
 use crate::workbench::{bench, session};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn an_end_that_nobody_waited_for_is_announced_exactly_once_on_the_next_answer_of
             assert_eq!(told.text.matches(&note).count(), 1, "{tool}: {}", told.text);
             let again = bench.call_with(tool, arguments, |_| {}).await;
             assert!(!again.text.contains(&note), "{tool}: {}", again.text);
-            // An announcement is not the answer: polling still tells the end and what was not read.
+            // An announcement is not the reply: polling still reports the end and the unread output.
             assert_eq!(bench.finish(id).await.structured["exit_code"], 5);
         }
     });

@@ -1,4 +1,4 @@
-//! An approval is about everything that decides what runs, and holds for nothing else.
+//! An approval covers everything that decides what runs, and holds for nothing else.
 
 use std::collections::HashSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,7 +17,7 @@ fn with_rules(options: &mut ToolboxOptions) {
     options.rules = Some(Arc::new(Rules::of(RulesFile::parse(RULES, "rules.toml").unwrap())));
 }
 
-/// What a person is shown about a call, `!` before what is emphasised.
+/// The details that a person sees about a call, `!` before the emphasised ones.
 async fn shown(bench: &Workbench, arguments: Value) -> Vec<String> {
     let person = Answering::with(&["no"]);
     let asked = Arc::clone(&person) as Arc<dyn Person>;
@@ -110,7 +110,7 @@ fn arguments_that_a_tool_does_not_know_do_not_lead_around_the_rules() {
     });
 }
 
-/// Says yes, and has a link lead elsewhere before it does.
+/// Approves, and redirects a link before it does.
 struct Swapping {
     bench: std::path::PathBuf,
     asked: Mutex<Vec<Approval>>,
@@ -169,7 +169,7 @@ fn executions_are_the_same_only_with_the_same_circumstances() {
         assert_eq!(different.len(), calls.len());
         assert_ne!(of(&calls[0]), of(&calls[0]).without_sandbox());
         assert_eq!(of(&json!({ "cmd": "make", "timeout_ms": 5, "env": {} })), of(&calls[0]));
-        // The same path is another directory once it leads elsewhere.
+        // The same path is another directory once its link is changed.
         symlink("one", bench.home().join("link")).unwrap();
         let before = of(&json!({ "cmd": "make", "workdir": "link" }));
         std::fs::remove_file(bench.home().join("link")).unwrap();

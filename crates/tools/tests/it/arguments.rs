@@ -1,4 +1,4 @@
-//! Arguments: what is taken, what is refused, and that nothing starts when something is.
+//! Arguments: which are accepted, which are refused, and that nothing starts when one is refused.
 
 use crate::workbench::{Workbench, bench, object, output};
 use proptest::prelude::*;
@@ -233,7 +233,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Arguments for a tool: some of its own, some that are right, and some that are not known.
+/// Arguments for a tool: some of its own, some with valid values, and some unknown.
 fn any_arguments(toolbox: &Toolbox) -> impl Strategy<Value = (String, Map<String, Value>)> + use<> {
     let tools: Vec<(String, Vec<String>)> = toolbox
         .tools()

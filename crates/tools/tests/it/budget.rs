@@ -1,4 +1,4 @@
-//! The output budget: what is shown, what is left out, and how it is said. Characters stay whole.
+//! The output budget: the text shown, the text omitted, and the marker. Characters stay whole.
 
 use crate::workbench::{Workbench, bench, bench_with, output, session};
 use serde_json::json;

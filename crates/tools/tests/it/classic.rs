@@ -1,4 +1,4 @@
-//! What `shell` and `shell_command` promise: one command, run to its end.
+//! `shell` and `shell_command`: one command, run to its end.
 
 use crate::workbench::{bench, bench_with, is_alive};
 use serde_json::json;

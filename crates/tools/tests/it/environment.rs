@@ -1,4 +1,4 @@
-//! What commands find in their environment.
+//! The environment of commands.
 
 use crate::workbench::{bench, bench_with, output, session};
 use serde_json::json;
@@ -96,7 +96,7 @@ fn the_script_itself_is_not_in_the_environment_of_what_it_starts() {
     });
 }
 
-/// A program with nothing but words is started without a shell, and must not be able to tell.
+/// A program with plain words alone is started without a shell, and must not notice a difference.
 #[test]
 fn a_program_alone_sees_what_it_would_see_behind_a_shell() {
     bench(async |bench| {

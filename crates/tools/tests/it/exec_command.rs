@@ -1,4 +1,4 @@
-//! What `exec_command` promises, argument by argument.
+//! `exec_command`, argument by argument.
 
 use crate::workbench::{LONG, SLEEPER, Workbench, bench, is_alive, output, session, state};
 use serde_json::json;
@@ -173,7 +173,7 @@ fn no_variable_of_a_caller_reaches_the_shell_as_a_script() {
             let refusal = bench.refused("exec_command", arguments).await;
             assert!(refusal.contains("reserved"), "{name}: {refusal}");
         }
-        // The name of the shell's own variable, which is not exported, is the caller's to use.
+        // The name of the shell's own variable, which is not exported, is free for the caller.
         for shell in ["bash", "zsh", "sh"] {
             let arguments = json!({
                 "cmd": "echo as judged; true", "shell": shell, "env": { "windlass_code_mode": "echo exchanged" },

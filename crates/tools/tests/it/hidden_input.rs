@@ -1,4 +1,4 @@
-//! A program that asks for a password asks a person, where there is one; nobody else sees the answer.
+//! A program that asks for a password asks a person, if there is one; the answer is shown to no one else.
 
 use crate::workbench::{Answering, Workbench, bench, output, session, state};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn a_prompt_that_anybody_may_see_is_not_asked_of_a_person() {
                 .await;
         assert_eq!(state(&reply), "waiting for input");
         assert!(person.asked.lock().unwrap().is_empty());
-        // The same while something else is waited for: the question that follows is asked of them.
+        // The same while the call waits for something else: the person is asked the question that follows.
         let person = Answering::with(&["sesame"]);
         let gate = bench.gate("gate");
         let cmd = format!("printf 'name? '; read -t 0.2 name; read x < gate; {ASKS}");
@@ -127,7 +127,7 @@ fn idle_is_not_counted_anew_because_somebody_might_be_asked() {
     });
 }
 
-/// Somebody who is never there.
+/// A person who is never there.
 struct Absent;
 
 impl windlass_tools::Person for Absent {

@@ -1,4 +1,4 @@
-//! The text of an answer, line by line, and that the structured answer says the same.
+//! The text of a reply, line by line, and that the structured reply says the same.
 
 use crate::workbench::{bench, output, session};
 use regex::Regex;
@@ -9,7 +9,7 @@ use windlass_tools::Reply;
 fn check(reply: &Reply, expected: &[&str]) {
     let (head, shown) = reply.text.split_once("Output:\n").unwrap();
     let lines: Vec<&str> = head.lines().collect();
-    // On a busy machine a session may have been silent long enough for a word about it.
+    // On a busy machine a session may have been silent long enough for a note about it.
     let silence = Regex::new(r"(?m)^State: idle [\d.]+ s\n|, idle [\d.]+ s$").unwrap();
     let prompt = silence.replace_all(head, "");
     let common = [r"Chunk ID: [0-9a-f]{6}", r"Wall time: \d+\.\d{4} seconds"];

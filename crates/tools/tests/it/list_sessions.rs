@@ -1,4 +1,4 @@
-//! What `list_sessions` promises: work is found again.
+//! `list_sessions`: work is found again.
 
 use crate::workbench::{SLEEPER, bench, bench_with, output, session};
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn finished_sessions_that_are_no_longer_listed_are_still_answered_for() {
         for _ in 0..330 {
             bench.exec("true").await;
         }
-        // Whose end nobody was told of, or whose output, stays.
+        // Sessions whose end or output was not reported stay listed.
         let reply = bench.ask("write_stdin", json!({ "session_id": untold })).await;
         assert_eq!((&reply.structured["exit_code"], output(&reply)), (&json!(5), "unread\n"));
         let list = bench.ask("list_sessions", json!({})).await;
@@ -134,7 +134,7 @@ fn finished_sessions_that_are_no_longer_listed_are_still_answered_for() {
         assert!(!numbers.contains(&json!(told)) && numbers.contains(&json!(untold)));
         let tokens = windlass_output::Tokenizer::O200k.count(&list.text).get();
         assert!(tokens < 10_000, "{tokens} tokens for {} sessions", numbers.len());
-        // The others are remembered.
+        // The other sessions are still known.
         for asked in [json!(told), json!("told")] {
             let reply = bench.ask("write_stdin", json!({ "session_id": asked })).await;
             let remark = format!(

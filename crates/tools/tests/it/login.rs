@@ -306,7 +306,7 @@ fn an_environment_that_bash_prints_itself_is_the_one_that_a_program_gets() {
         let profile = "export two='x\ny'\nlist=(1 2)\nexport empty= list\nset -a\nlate=1\n";
         for (shell, file) in [("bash", ".bash_profile"), ("zsh", ".zprofile")] {
             let mut seen = Vec::new();
-            // With a function, a program is asked.
+            // With a function, a program prints the environment.
             for more in ["", "greet() { :; }\n"] {
                 bench.write(file, &format!("{more}{profile}"));
                 let cmd = "set +a; env -0 | sort -z | tr '\\0' '|' | sed 's/WINDLASS_SESSION=[^|]*//'";

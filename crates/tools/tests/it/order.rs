@@ -1,4 +1,4 @@
-//! What calls about one session promise each other.
+//! The order of calls about one session.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! What `read_output` promises: any part, again, of running and finished sessions.
+//! `read_output`: any part, again, of running and finished sessions.
 
 use crate::workbench::{bench, bench_over, keeping, output, session};
 use serde_json::{Value, json};
@@ -197,7 +197,7 @@ fn output_beyond_retention_is_gone_with_the_exact_number_omitted() {
             let (from, to, gone) = (numbers[0], numbers[1], *numbers.last().unwrap());
             assert!(gone == to - from && from > 0 && to < total, "{note}");
             assert!(total - gone <= 100_000 + 64 * 1024, "{note}");
-            // What is kept is the head and the newest bytes, and it is all there.
+            // The head and the newest bytes are kept, and are complete.
             let whole: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
             let head =
                 bench.read(id, json!({ "to": from, "max_output_tokens": 900_000, "view": "raw" })).await;

@@ -1,4 +1,4 @@
-//! Rules at the door: what they forbid does not run, and what they ask about runs when a person says so.
+//! Approval by rules: forbidden commands do not run, and others run when a person approves.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ fn without_a_yes_nothing_runs_and_the_refusal_says_how_to_get_one() {
     });
 }
 
-/// No rule can allow a variable, so the refusal must not send anybody to the rules file.
+/// No rule can allow a variable, so the refusal must not point to the rules file.
 #[test]
 fn the_refusal_of_what_is_always_asked_about_names_no_rules_file() {
     bench_with(with_rules, async |bench| {

@@ -1,4 +1,4 @@
-//! What models are shown: names, descriptions and schemas, word for word.
+//! The catalogue that models see: names, descriptions and schemas, word for word.
 
 use crate::workbench::bench;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn all_schemas_together_stay_under_two_thousand_tokens() {
             total += tokens;
         }
         println!("{:16} {total}", "together");
-        // Five hundred less than promised: room for what comes.
+        // Five hundred less than promised: room for later additions.
         assert!(total < 1500, "{total}");
     });
 }

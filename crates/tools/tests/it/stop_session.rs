@@ -1,4 +1,4 @@
-//! What `stop_session` promises: the whole tree, the receipt, and who was ended.
+//! `stop_session`: the whole tree, the receipt, and the list of ended processes.
 
 use crate::workbench::{SLEEPER, bench, is_alive, output, session};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Journals that go away or cannot be read while their sessions are asked for: an answer never shows that as silence.
+//! Journals that are removed or cannot be read while their sessions are asked for: a reply never shows that as silence.
 
 use std::fs;
 use std::path::PathBuf;
@@ -161,7 +161,7 @@ fn no_number_is_given_twice_after_the_state_directory_was_deleted() {
             fs::remove_dir_all(bench.store.root()).unwrap();
             let reply = bench.exec("true").await;
             assert!(seen.insert(session(&reply)), "{} in round {round}", reply.text);
-            // As another windlass would, which begins to count anew.
+            // As another Windlass would, which begins to count anew.
             windlass_engine::Store::open(bench.store.root(), windlass_engine::StoreLimits::default())
                 .unwrap();
         }

@@ -1,4 +1,4 @@
-//! What `wait_sessions` promises: the first of several.
+//! `wait_sessions`: the first of several.
 
 use crate::workbench::{bench, output, session};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn it_answers_when_the_first_of_them_meets_its_condition() {
             "{}",
             reply.text
         );
-        // It read nothing and told of no end as polling would.
+        // It read nothing and reported no end as polling would.
         let poll = bench.finish(two).await;
         assert_eq!((output(&poll), &poll.structured["exit_code"]), ("done\n", &json!(3)));
     });

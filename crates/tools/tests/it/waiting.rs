@@ -1,4 +1,4 @@
-//! Waiting: conditions, evidence, and what a call does when nobody says what to wait for.
+//! Waiting: conditions, evidence, and the wait of a call without conditions.
 
 use crate::workbench::{LONG, bench, object, output, session, state};
 use serde_json::json;
@@ -32,7 +32,7 @@ fn the_answer_comes_at_the_first_condition_that_holds_and_says_which() {
         let reply = bench.ask("write_stdin", arguments).await;
         assert_eq!(reply.structured["met"], "port");
         assert!(reply.text.contains(&format!("State: listening on 127.0.0.1:{port}")), "{}", reply.text);
-        // A condition that already holds answers at once.
+        // A condition that already holds ends the wait at once.
         let reply = bench.ask("write_stdin", json!({ "session_id": id, "until": { "port": port } })).await;
         assert_eq!(reply.structured["met"], "port");
         let waited =
@@ -90,7 +90,7 @@ fn without_until_a_repl_answers_as_soon_as_it_waits_for_input() {
             let reply = bench.ask("write_stdin", arguments).await;
             assert_eq!(state(&reply), "waiting for input", "{cmd}");
             assert!(output(&reply).contains(answer), "{}", reply.text);
-            // Nothing more can come until somebody writes: an empty poll answers at once, too.
+            // Nothing more can come until a client writes: an empty poll replies at once, too.
             let reply = bench.ask("write_stdin", json!({ "session_id": session(&reply) })).await;
             assert_eq!((state(&reply), output(&reply)), ("waiting for input", ""), "{cmd}");
         }
@@ -150,7 +150,7 @@ fn a_program_that_works_beside_its_reader_does_not_wait() {
                       threading.Thread(target=sys.stdin.read, daemon=True).start(); print(\"ready\", flush=True)";
         for work in ["time.sleep(1000)", "[0 for _ in iter(int, 1)]", "s.run([\"sleep\", \"1000\"])"] {
             let cmd = format!("python3 -c '{reader}; {work}'");
-            // Long enough for an answer that comes too early to be one.
+            // Long enough for a premature reply to be noticed.
             let arguments = json!({ "cmd": cmd, "tty": true, "until": [{ "input": true }] });
             let change = |call: &mut windlass_tools::Call| call.ceiling = Duration::from_millis(2500);
             let reply = bench.call_with("exec_command", arguments, change).await;

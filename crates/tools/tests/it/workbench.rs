@@ -1,5 +1,5 @@
-//! A toolbox to test with: its own engine, its own scratch directory as home, and nothing left of it afterwards, also when
-//! the test fails.
+//! A toolbox to test with: its own engine, its own scratch directory as home, and nothing left of it afterwards, also
+//! when the test fails.
 
 use std::ffi::OsString;
 use std::future::poll_fn;
@@ -18,14 +18,14 @@ use windlass_tools::{
     Approval, Approved, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions, UserReplyFuture,
 };
 
-/// Long enough that no test ever reaches it: whatever answers earlier did so because of something that happened.
+/// Long enough that no test ever reaches it: any earlier reply was caused by an event.
 pub(crate) const LONG: u64 = 30_000;
 
-/// Starts a process in the background and goes on once it is what it will be called: between fork and exec it bears the
-/// shell's own name.
+/// Starts a process in the background and continues once it has its final name: between fork and exec it has the
+/// shell's own.
 pub(crate) const SLEEPER: &str = "sleep 61 & until grep -q sleep /proc/$!/comm; do :; done";
 
-/// A toolbox, and what it lives in.
+/// A toolbox, with its surroundings.
 pub(crate) struct Workbench {
     toolbox: Toolbox,
     scratch: Scratch,
@@ -51,7 +51,7 @@ pub(crate) fn bench_with(change: impl FnOnce(&mut ToolboxOptions), body: impl As
     bench_over(EngineOptions::default(), change, body);
 }
 
-/// A test over an engine that is told how to work.
+/// A test over an engine with these options.
 pub(crate) fn bench_over(
     engine: EngineOptions,
     change: impl FnOnce(&mut ToolboxOptions),
@@ -68,7 +68,7 @@ pub(crate) fn bench_over(
                 Err(panic) => Poll::Ready(Err(panic)),
             })
             .await;
-        // Whatever became of the test, nothing of it goes on.
+        // Whether the test passed or failed, nothing of it goes on.
         bench.toolbox.shutdown().await;
         let left = survivors::bearing(&bench.home().display().to_string());
         if let Err(panic) = outcome {
@@ -95,7 +95,7 @@ impl Workbench {
         Self { toolbox: Toolbox::new(engine.clone(), options), scratch, engine, store }
     }
 
-    /// Where commands run by default, and their home.
+    /// The default directory of commands, and their home.
     pub(crate) fn home(&self) -> PathBuf {
         self.scratch.path().join("home")
     }
@@ -105,7 +105,7 @@ impl Workbench {
         std::fs::write(self.home().join(name), text).unwrap();
     }
 
-    /// What a file in the home holds; nothing, if there is none.
+    /// The contents of a file in the home; empty if there is none.
     pub(crate) fn contents(&self, name: &str) -> String {
         std::fs::read_to_string(self.home().join(name)).unwrap_or_default()
     }
@@ -132,7 +132,7 @@ impl Workbench {
         reply
     }
 
-    /// Calls a tool that is expected to refuse, and gives what it says.
+    /// Calls a tool that is expected to refuse, and returns its message.
     pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
         let reply = self.call_with(tool, arguments, |_| {}).await;
         assert!(reply.is_error, "{}", reply.text);
@@ -150,7 +150,7 @@ impl Workbench {
         self.run(json!({ "cmd": cmd, "until": { "exit": true } })).await
     }
 
-    /// Starts a script on pipes and answers once it has printed the pattern.
+    /// Starts a script on pipes and returns once it has printed the pattern.
     pub(crate) async fn start(&self, cmd: &str, pattern: &str) -> u64 {
         let reply = self.run(json!({ "cmd": cmd, "until": { "pattern": pattern } })).await;
         assert_eq!(reply.structured["met"], "pattern", "{}", reply.text);
@@ -164,7 +164,7 @@ impl Workbench {
         session(&reply)
     }
 
-    /// Starts a script on a terminal and answers once it waits for input.
+    /// Starts a script on a terminal and returns once it waits for input.
     pub(crate) async fn start_waiting(&self, cmd: &str) -> u64 {
         let reply = self.run(json!({ "cmd": cmd, "tty": true, "until": { "input": true } })).await;
         assert_eq!(reply.structured["met"], "input", "{}", reply.text);
@@ -176,13 +176,13 @@ impl Workbench {
         self.ask("write_stdin", json!({ "session_id": id, "until": { "exit": true } })).await
     }
 
-    /// Waits for a session's end without reading or being told of it.
+    /// Waits for a session's end without marking its output or its end as received.
     pub(crate) async fn ended(&self, id: u64) {
         let session = self.engine.session(windlass_engine::SessionId::new(id)).unwrap();
         session.exited().await.unwrap();
     }
 
-    /// Types a line, and answers when the program waits again.
+    /// Types a line, and returns when the program waits again.
     pub(crate) async fn types(&self, id: u64, chars: &str) -> Reply {
         let arguments = json!({ "session_id": id, "chars": chars, "until": { "input": true } });
         self.ask("write_stdin", arguments).await
@@ -211,7 +211,7 @@ impl Workbench {
         all.iter().find(|entry| entry["session"] == id).cloned().unwrap_or_default()
     }
 
-    /// A place in the home at which a script waits (`read x < NAME`) until the test opens it.
+    /// A pipe in the home at which a script waits (`read x < NAME`) until the test opens it.
     pub(crate) fn gate(&self, name: &str) -> Gate {
         let path = self.home().join(name);
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -220,7 +220,7 @@ impl Workbench {
     }
 }
 
-/// A named pipe that holds up whoever reads it.
+/// A named pipe that holds up its reader.
 pub(crate) struct Gate(PathBuf);
 
 impl Gate {
@@ -231,7 +231,7 @@ impl Gate {
     }
 }
 
-/// What of the tests' own environment commands may see: a path to find programs in.
+/// The part of the tests' own environment that commands may see: a path to find programs in.
 fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| name == "PATH").collect();
     variables.push(("HOME".into(), home.into()));
@@ -245,17 +245,17 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// The output of an answer.
+/// The output of a reply.
 pub(crate) fn output(reply: &Reply) -> &str {
     reply.structured["output"].as_str().unwrap()
 }
 
-/// The session an answer is about.
+/// The session of a reply.
 pub(crate) fn session(reply: &Reply) -> u64 {
     reply.structured["session"].as_u64().unwrap()
 }
 
-/// What an answer says a session does, without how long it has been silent: on a busy machine that may be mentioned.
+/// The session's state in a reply, without how long it has been silent: on a busy machine that may be mentioned.
 pub(crate) fn state(reply: &Reply) -> &str {
     let state = reply.structured["state"].as_str().unwrap();
     match state.rsplit_once(", idle ") {
@@ -276,12 +276,12 @@ pub(crate) fn is_alive(pid: u64) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z') && !rest.starts_with('X'))
 }
 
-/// A person with answers ready, who remembers what was asked.
+/// A person with prepared answers, who records the questions.
 #[derive(Default)]
 pub(crate) struct Answering {
     answers: Mutex<Vec<&'static str>>,
     pub(crate) asked: Mutex<Vec<Question>>,
-    /// What it was asked to approve. It does so if its next answer is `yes`.
+    /// The commands that it was asked to approve. It approves if its next answer is `yes`.
     pub(crate) proposed: Mutex<Vec<Approval>>,
 }
 

@@ -1,4 +1,4 @@
-//! What `write_stdin` promises: typing, polling, and what is never lost.
+//! `write_stdin`: typing, polling, and that nothing is lost.
 
 use crate::workbench::{LONG, bench, object, output, session, state};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn the_yield_is_at_least_250_ms_when_writing_and_5_s_when_polling() {
 fn u0003_to_a_pipe_session_sends_sigint_to_its_process_group() {
     bench(async |bench| {
         let id = bench
-            // The child says itself that it is ready: before that it could still be interrupted too.
+            // The child itself prints that it is ready: before that it could still be interrupted, too.
             .start(
                 "trap 'echo interrupted; kill $!' INT; sh -c 'echo ready; exec sleep 60' & wait; echo on",
                 "ready",
@@ -100,7 +100,8 @@ fn u0003_to_a_pipe_session_sends_sigint_to_its_process_group() {
 fn u0003_to_a_terminal_interrupts_its_foreground() {
     bench(async |bench| {
         let id = bench
-            // Whoever is interrupted says itself that it is ready: between two commands the shell would be.
+            // The interrupted process itself prints that it is ready: between two commands the shell would be
+            // interrupted.
             .start_on_terminal(
                 "trap 'echo interrupted' INT; sh -c 'echo ready; exec sleep 60'; echo on",
                 "ready",
@@ -140,7 +141,7 @@ fn text_to_a_process_that_has_exited_is_answered_with_its_exit_its_unread_output
             let reply = bench.ask("write_stdin", json!({ "session_id": id, "chars": "text\n" })).await;
             assert_eq!((output(&reply), &reply.structured["exit_code"]), ("last\n", &json!(4)));
             assert_eq!(reply.structured["notes"], json!([NOTHING_WRITTEN]), "{}", reply.text);
-            // The same once its exit was told; a poll is about no text.
+            // The same once its exit was reported; a poll needs no text.
             let reply = bench.ask("write_stdin", json!({ "session_id": id, "chars": "text\n" })).await;
             assert!(reply.text.contains(NOTHING_WRITTEN), "{}", reply.text);
             let reply = bench.ask("write_stdin", json!({ "session_id": id })).await;
@@ -212,7 +213,7 @@ fn a_write_that_is_held_up_holds_up_nobody_else() {
         let writing =
             tokio::spawn(async move { toolbox.call(Call::new("write_stdin", object(arguments))).await });
         assert_eq!(output(&bench.types(other, "hello\n").await), "hello\nhello\n");
-        // Nor does it hold up somebody who stops the very session.
+        // Nor does it hold up a call that stops the very session.
         bench.stop(stuck).await;
         assert!(writing.await.unwrap().unwrap().structured["exit_code"].is_number());
     });
@@ -413,7 +414,7 @@ fn a_cancelled_call_leaves_the_session_and_its_unread_output_intact() {
         assert!(waiting.await.unwrap_err().is_cancelled());
         gate.open().await;
         bench.ended(id).await;
-        // Cancelled at every step of making the answer.
+        // Cancelled at every step of making the reply.
         for steps in 0..40 {
             let mut poll = Box::pin(poll(json!({ "exit": true })));
             for _ in 0..steps {

@@ -1,4 +1,4 @@
-//! A journal does what a plain vector would, whatever is appended, read, followed, sealed and reopened.
+//! A journal behaves like a plain vector, whatever is appended, read, followed, sealed and reopened.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use windlass_output::{Offset, Span};
 use super::{EVERYTHING, ID, bytes_from, index};
 use windlass_testkit::Scratch;
 
-/// What a journal should hold: every byte, who printed it, and when.
+/// The expected contents of a journal: every byte, its stream and its time.
 #[derive(Default)]
 struct Model {
     bytes: Vec<u8>,

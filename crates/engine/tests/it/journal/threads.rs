@@ -1,4 +1,4 @@
-//! Readers of every kind beside one appender: late perhaps, wrong never.
+//! Readers of every kind beside one appender: they may be late, but never wrong.
 
 use std::sync::mpsc;
 use std::thread;
@@ -10,7 +10,7 @@ use windlass_output::{Offset, Span};
 use super::{ID, bytes_from, index};
 use windlass_testkit::Scratch;
 
-/// Follows the journal to each level it is told of. Every byte it gets must be the one that belongs there.
+/// Follows the journal to each level that arrives. Every byte that it gets must be the one that belongs there.
 fn follow(journal: &Journal, levels: &mpsc::Receiver<Offset>) -> Following {
     let mut seen = Following { next: Offset::ZERO, bytes: 0, dropped: 0, hash: HASH_START };
     for level in levels {
@@ -59,7 +59,7 @@ fn hash(start: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// One appender, one reader per journal handle; returns what each reader saw.
+/// One appender, one reader per journal handle; returns the bytes that each reader saw.
 fn race(writer: &Journal, readers: &[Journal], total: u64) -> Vec<Following> {
     thread::scope(|scope| {
         let mut followers = Vec::new();
