@@ -16,7 +16,7 @@ struct Partner {
     farewell: &'static str,
 }
 
-/// The first of these on this machine computes the sum of the numbers from 1 to 100.
+/// The first of these that this machine has computes the sum of the numbers from 1 to 100.
 const PARTNERS: [Partner; 3] = [
     Partner {
         argv: &["python3", "-q"],

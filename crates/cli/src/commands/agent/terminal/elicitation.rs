@@ -157,8 +157,8 @@ impl Field {
         UserQuestion { id: self.name.clone(), header: header.to_owned(), question, options }
     }
 
-    /// Converts the person's text to the server's type; `None` if the field is optional and left empty. The error says
-    /// what is wrong with the text.
+    /// Converts the text of the person to the type in the schema; an empty text gives the default, or `None` if the
+    /// field is optional. The error says what is wrong with the text.
     fn value(&self, said: &str) -> Result<Option<Value>, String> {
         let said = said.trim();
         if said.is_empty() {
