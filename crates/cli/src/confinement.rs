@@ -187,7 +187,7 @@ fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> 
     Ok(confined)
 }
 
-/// Resolves links in writable paths now, so that commands cannot redirect them later.
+/// Resolves the writable paths now, so that they mean the same later, whatever commands put in their place.
 fn resolved(mut confined: Confined) -> Confined {
     let home = std::env::home_dir();
     let Ok(directory) = Config::working_directory() else { return confined };

@@ -27,7 +27,7 @@ pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) ->
     Ok(options)
 }
 
-/// The numbering of sessions for a server that may share the state directory with others.
+/// The numbering of sessions: if several clients may share a server, the numbers cannot be guessed.
 pub(crate) fn numbering(shared: bool) -> Numbering {
     if shared { Numbering::Secret } else { Numbering::Plain }
 }

@@ -49,11 +49,11 @@ struct Check {
     verdict: CheckResult,
     /// The finding.
     message: String,
-    /// What the user can do about it.
+    /// Advice for the user.
     advice: Option<String>,
 }
 
-/// What the finding means for windlass.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CheckResult {
     /// As it should be.

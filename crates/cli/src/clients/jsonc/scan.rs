@@ -18,7 +18,7 @@ pub(super) struct Node {
     pub(super) kind: Kind,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),

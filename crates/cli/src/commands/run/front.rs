@@ -99,8 +99,8 @@ impl LocalFront {
         }
     }
 
-    /// Waits until the last output is written, unless a signal ended the run, and restores the terminal. An error in
-    /// writing may still change how the run ended.
+    /// Waits until the last output is written (after a signal to end, only for a moment) and restores the terminal. An
+    /// error in writing may still change how the run ended.
     pub(crate) async fn close(mut self, turn: RunEnd) -> RunEnd {
         if let Some(keys) = self.keys.take() {
             keys.abort();
