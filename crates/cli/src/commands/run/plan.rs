@@ -13,7 +13,7 @@ use crate::args::{EnvironmentChange, Run, StdinSource, ViewKind};
 use crate::config::{Config, Terminals};
 use crate::failure::Usage;
 
-/// What a run will do.
+/// The plan of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) spec: CommandSpec,

@@ -84,7 +84,7 @@ fn a_script_that_fails_or_reaches_for_the_machine_is_answered() {
     stage.finish();
 }
 
-/// The child processes that run scripts.
+/// The descendants of this process that run scripts.
 fn cells_of(agent: u32) -> Vec<u32> {
     let field = |pid: u32, name: &str| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

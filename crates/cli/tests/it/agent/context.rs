@@ -149,7 +149,7 @@ fn the_settings_of_codex_are_read_where_that_is_asked_for() {
     stage.write(".codex/config.toml", "model = \"another\"\nmodel_reasoning_effort = \"low\"\n");
     stage.run(&["--import-codex", "go"]).well();
     for request in stage.finish() {
-        // The user's own settings take precedence over those of the project.
+        // The user's own settings take precedence over the imported ones.
         assert_eq!(request.body()["model"], "scripted");
     }
 }

@@ -28,7 +28,7 @@ fn plan(steps: &Value) -> Reply {
     call("update_plan", json!({ "plan": steps }))
 }
 
-/// A request for the output of a running command after a moment.
+/// A command whose reply comes after a moment, even if it still runs.
 fn briefly(script: &str, tty: bool) -> Reply {
     call("exec_command", json!({ "cmd": script, "tty": tty, "yield_time_ms": 250 }))
 }

@@ -7,7 +7,7 @@ use windlass_testkit::bytes::Noise;
 
 use super::client::App;
 
-/// Waits for a process to end; the client reads nothing meanwhile.
+/// Reads nothing for three seconds. The pause is a process instead of a timer.
 fn stop_reading() {
     let status = Command::new("sleep").arg("3").status().expect("sleep starts");
     assert!(status.success());
