@@ -1,11 +1,8 @@
 //! Chaos: clients use Windlass at random while random faults hit it, and four invariants must hold afterwards.
 //!
 //! 1. Every byte that a child reports as written is in the journal, or is reported as missing.
-//!
 //! 2. No process survives the lifetime of its session.
-//!
 //! 3. No dead session is shown as live, and no live one as dead.
-//!
 //! 4. Every request is answered.
 //!
 //! A round has a seed, which decides what the clients do and which faults come; it has file systems, a process table

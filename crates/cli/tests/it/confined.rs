@@ -366,11 +366,12 @@ except OSError as error:
     assert!(served.contains("answered b'HTTP/1.1 426 "), "it answers others: {served}");
     let seen = quarters.run("all", "workspace-write", &["--", "python3", "-c", script]);
     assert!(seen.stderr.contains("a socket of a program outside"), "{seen:?}");
-    // A rule can let a command connect. In namespaces of its own, the server then rejects all its requests.
+    // A rule can let a command connect. If the command has namespaces of its own, the server then rejects all its
+    // requests.
     let named = ["--writable", socket.to_str().unwrap(), "--", "python3", "-c", script];
     let seen = quarters.run("all", "workspace-write", &named);
     assert!(seen.stdout.starts_with("answered b'HTTP/1.1 403 Forbidden"), "{seen:?}");
-    // Without namespaces of its own, the kernel does not tell the server who its caller is.
+    // Without them, the kernel does not tell the server who its caller is, so the connection is denied.
     let seen = quarters.run("landlock", "workspace-write", &["--", "python3", "-c", script]);
     assert!(seen.stderr.contains("a socket of a program outside"), "{seen:?}");
     server.kill().unwrap();

@@ -347,7 +347,8 @@ fn stop_ends_what_a_command_left_running() {
     nothing_survives(&held, &token);
 }
 
-/// A command that, on request, leaves a process without any output behind, which waits for a signal to exit.
+/// A command that waits for a line in `up` and then leaves a process without any output behind, which exits after a
+/// line in `go`.
 fn left_behind(go: &Path, up: &Path) -> String {
     let stray = format!("read line < {}", go.display());
     format!("read line < {}; (setsid sh -c '{stray}' > /dev/null 2>&1 &)", up.display())

@@ -110,7 +110,7 @@ fn a_reader_that_is_slow_gets_every_byte() {
     let script = "yes 0123456789abcdef | head -c 50000000; echo; echo end >&2";
     let mut command = home.windlass(&["run", "--server", &server.url, script]);
     let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
-    // The other stream can only end after all of this one if a writer waited.
+    // The other stream ends after all of this one only if the sender waited for the reader.
     let mut said = String::new();
     let mut output = running.stdout.take().expect("it is piped");
     let mut first = [0; 1024];

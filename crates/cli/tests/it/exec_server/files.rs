@@ -233,7 +233,7 @@ fn patterns_are_denied_however_they_are_written() {
     ground.end();
 }
 
-/// Files that were written there were once lost at once, or were written outside.
+/// Files that were written to such paths were once lost at once, or were written outside.
 #[test]
 fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
     for layers in LAYERS {
@@ -243,7 +243,7 @@ fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
             assert!(refusal.message.contains("of its own"), "{refusal}");
             assert!(!Path::new(path).exists());
         }
-        // A link to such a path is at a path of its own.
+        // A link that leads to such a path is not at such a path itself.
         let link = ground.project.join("masked.service");
         std::os::unix::fs::symlink("/dev/null", &link).expect("it can be made");
         let refusal = ground.ask("fs/readFile", &link, json!({})).expect_err("it leads there");

@@ -1,4 +1,4 @@
-//! Mounts that were there before a command: a place that is read-only for everyone keeps no command from starting, wherever it is.
+//! Mounts that exist before a command: a read-only mount prevents no command from starting, wherever it is.
 
 use super::stage::{Owner, Stage};
 use super::workspaces::Scene;
@@ -31,7 +31,7 @@ fn a_command_works_beside_a_read_only_mount(name: &str, owner: Owner, mounted: &
     }
 }
 
-/// The name of a directory in /tmp that no other test uses; it goes with the test.
+/// The name of a directory in /tmp that no other test uses; removed with the test.
 struct InTmp(std::path::PathBuf);
 
 impl InTmp {
