@@ -160,7 +160,8 @@ impl LogQuery<'_> {
         Ok(self.span().intersect(self.all()))
     }
 
-    /// Explains an empty result: the match may be in the raw bytes only, or the program may draw on the alternate screen.
+    /// Explains an empty result: the match may be in the raw bytes only, or the program may draw on the alternate
+    /// screen.
     fn say_why_nothing_shows(&self) {
         let id = self.record.start.id;
         if let Some(raw) = self.overwritten_match() {
@@ -175,8 +176,8 @@ impl LogQuery<'_> {
         }
     }
 
-    /// Reports missing parts of the requested output on standard error, with the reason. Gaps that retention made are left
-    /// out: they are expected, and the output or a line before has shown them.
+    /// Reports missing parts of the requested output on standard error, with the reason. Gaps that retention made are
+    /// left out: they are expected, and the output or a line before has shown them.
     fn explain(&self, read: Span) {
         /// The most missing parts that are listed: the reason is mostly the same for all.
         const TOLD: usize = 5;

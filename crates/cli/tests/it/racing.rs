@@ -1,4 +1,5 @@
-//! Requests that arrive at the same time: one name goes to one session, and a server whose client disappears in the middle exits.
+//! Requests that arrive at the same time: one name goes to one session, and a server whose client disappears in the
+//! middle exits.
 
 use std::process::{Child, Stdio};
 

@@ -1,5 +1,5 @@
-//! The state directory of an ordinary user, whose files are deleted or closed while sessions run: numbers stay unique, and messages
-//! name a remedy.
+//! The state directory of an ordinary user, whose files are deleted or closed while sessions run: numbers stay unique,
+//! and messages name a remedy.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

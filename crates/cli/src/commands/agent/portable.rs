@@ -1,4 +1,5 @@
-//! `windlass agent --portable export|import FILE`: settings, instructions and skills as one encrypted file to take along.
+//! `windlass agent --portable export|import FILE`: settings, instructions and skills as one encrypted file to take
+//! along.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};

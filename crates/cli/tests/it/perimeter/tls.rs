@@ -177,7 +177,7 @@ fn an_address_that_other_machines_can_reach_needs_a_certificate() {
         for said in ["connections are not encrypted", "--tls-cert", "--tls-key", "--insecure-plaintext"] {
             assert!(seen.stderr.contains(said), "{words:?}: {seen:?}");
         }
-        // With the option in full, the server runs without encryption.
+        // If the option requests it explicitly, the server runs without encryption.
         let server = Server::start(&files.home, &[words, &["--insecure-plaintext"]].concat());
         assert!(server.url.starts_with("ws://0.0.0.0:") || server.url.starts_with("http://0.0.0.0:"));
     }

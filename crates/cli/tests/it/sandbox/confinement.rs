@@ -27,8 +27,8 @@ pub(crate) enum Layers {
     Landlock,
 }
 
-/// Attempts that a sandbox without namespaces admits not to stop (`windlass sandbox explain`): they can see other
-/// processes.
+/// Attempts that a sandbox without namespaces admits not to stop (`windlass sandbox explain`): they see processes and
+/// sockets of others.
 const ADMITTED: &[&str] = &["victim_seen", "network_table_read"];
 
 /// A sandbox under test.

@@ -102,7 +102,7 @@ enum How {
     Freely,
     /// By one runtime each, with these layers.
     Each(&'static str),
-    /// By one server, which prepares the sandbox of the second command before the first one has run.
+    /// By one server, which prepares the sandbox of the second command before that command arrives.
     OneServer,
 }
 

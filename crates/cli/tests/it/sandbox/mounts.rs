@@ -5,8 +5,8 @@ use super::workspaces::Scene;
 
 const LAYERS: [&str; 2] = ["all", "landlock"];
 
-/// Mounts a read-only file system at a directory and runs a command there as the stage's owner. Without namespaces root stays in
-/// the mount namespace of the test, so both kinds of users see the same mount.
+/// Mounts a read-only file system at a directory and runs a command there as the stage's owner. Without namespaces root
+/// stays in the mount namespace of the test, so both kinds of users see the same mount.
 fn a_command_works_beside_a_read_only_mount(name: &str, owner: Owner, mounted: &str) {
     if !rustix::process::geteuid().is_root() {
         println!("untried: only root can mount something there to begin with");

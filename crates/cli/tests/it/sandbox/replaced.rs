@@ -1,5 +1,5 @@
-//! A process outside replaces a file that is protected or denied, as `git config` and every editor do, while a command runs. The
-//! mount over the file goes away with it, and the command then races for the new file.
+//! A process outside replaces a file that is protected or denied, as `git config` and every editor do, while a command
+//! runs. The mount over the file goes away with it, and the command then races for the new file.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;

@@ -50,7 +50,7 @@ fn no_command_gets_hold_of_a_configuration_that_another_one_writes() {
             assert!(!got, "{layers} {owner:?}");
             assert_eq!(after, before, "{layers} {owner:?}");
         }
-        // Without a sandbox such names are not protected.
+        // Without a sandbox the intruder gets a file with such a name.
         let waits = ": > .git/.windlass-x; while test -e .git/.windlass-x; do :; done";
         assert!(outcome(&stage, None, waits).0, "{owner:?}: the intruder does nothing");
     }

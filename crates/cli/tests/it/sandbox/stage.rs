@@ -87,7 +87,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    /// A user without privileges: `Nobody` if root runs the tests, otherwise the user that runs them.
+    /// A user without privileges: another user for root, otherwise the user that runs the tests.
     pub(crate) fn ordinary() -> Self {
         if rustix::process::geteuid().is_root() { Self::Nobody } else { Self::Myself }
     }
@@ -265,7 +265,7 @@ impl Drop for Stage {
     fn drop(&mut self) {
         for child in &mut self.processes {
             drop(child.stdin.take());
-            // An error means that the process has been reaped.
+            // A process that has been reaped already needs no further wait.
             let _ = child.wait();
         }
     }

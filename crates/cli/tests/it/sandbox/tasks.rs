@@ -27,7 +27,7 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) name: &'static str,
-    /// Programs without which the task is skipped.
+    /// Programs without which the task cannot be tried.
     pub(crate) needs: &'static [&'static str],
     pub(crate) reach: Reach,
     /// A script for bash, too, run outside of the sandbox before the task; mostly empty.

@@ -422,7 +422,8 @@ fn a_merge_with_conflicts_works_where_git_remembers_resolutions() {
     });
 }
 
-/// Git can check hooks out only with the content that they have in the user's work tree. Where a branch differs, they stay empty.
+/// Git can check hooks out only with the content that they have in the user's work tree. Where a branch differs, they
+/// stay empty.
 #[test]
 fn a_worktree_of_a_repository_with_hooks_in_its_work_tree_is_added() {
     both("hooked", |scene, layers| {
