@@ -102,7 +102,7 @@ impl Rig {
         std::fs::write(self.file(), text).expect("the file can be written");
     }
 
-    /// The names of all files in the file's directory that begin with its name.
+    /// The names of all files in the file's directory that contain its name.
     fn beside(&self) -> Vec<String> {
         let name = self.file().file_name().expect("it has a name").to_string_lossy().into_owned();
         let entries = std::fs::read_dir(self.file().parent().expect("it has a directory"));

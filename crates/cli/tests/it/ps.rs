@@ -60,7 +60,7 @@ fn the_newest_are_shown_unless_all_are_asked_for() {
     assert_eq!((all.stdout.lines().count(), all.stderr.as_str()), (1 + 13, ""));
 }
 
-/// Reproduces a bug: old records, and a windlass with almost no descriptors that removes the oldest of them.
+/// The reproducer of a bug: records are old, and a windlass that may open almost no files prunes them.
 #[test]
 fn records_that_too_few_descriptors_are_left_for_are_kept() {
     let home = Home::new("few-descriptors");

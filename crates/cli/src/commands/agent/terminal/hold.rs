@@ -50,7 +50,7 @@ impl Hold {
         passed
     }
 
-    /// Restarts the pause: a key is incomplete.
+    /// Restarts the pause, because the person is still typing.
     pub(super) fn extend(&mut self, now: Instant) {
         self.until = now + REST;
     }

@@ -84,7 +84,7 @@ impl Decoder {
         self.pasted.is_none() && self.pending.first() == Some(&ESCAPE)
     }
 
-    /// Called after the timeout: an incomplete key becomes a key by itself.
+    /// Called after the timeout: a lone Escape becomes a key.
     pub(super) fn give_up_waiting(&mut self) -> Vec<Key> {
         if !self.is_waiting() {
             return Vec::new();
