@@ -1,8 +1,9 @@
-//! The MCP clients we know: where each keeps its configuration, and how it is said there that it starts us. Texts go in
-//! and come out; nothing here writes a file.
+//! The MCP clients that windlass supports: where each keeps its configuration, and how an entry for windlass looks in
+//! it. The functions take a text and return a text; they write no file.
 //!
-//! Clients keep far more in these files than servers, and people comment them. So every edit is a small one in the text
-//! itself, and is checked afterwards: what comes out must say what went in, plus or minus our entry.
+//! These files hold much more than MCP servers, and their users comment them. So every edit is a small change of the
+//! text itself and is checked afterwards: the new text must contain everything that the old one did, plus or minus the
+//! entry of windlass.
 
 mod jsonc;
 mod places;
@@ -17,15 +18,15 @@ use self::jsonc::JsonDialect;
 pub(crate) use self::places::{Places, Scope};
 use crate::args::McpClient;
 
-/// The name we go by in every client.
+/// The name of windlass in every client's configuration.
 pub(crate) const SERVER_NAME: &str = "windlass";
 
-/// How long a client is to wait for a tool: a build takes minutes, and the tools bound their own waits.
+/// How long a client should wait for a tool: a build takes minutes, and the tools bound their own waits.
 const TOOL_SECONDS: u64 = 600;
-/// How long a client is to wait until we are up, on a machine that is busy.
+/// How long a client should wait for windlass to start, on a busy machine.
 const STARTUP_SECONDS: u64 = 30;
 
-/// What a client has to start.
+/// The command that a client starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) command: String,
@@ -39,7 +40,7 @@ pub(crate) struct Target {
     pub(crate) path: PathBuf,
 }
 
-/// A text that is not what its client would read. Nothing is guessed about such a file.
+/// An error in a configuration text. Windlass does not guess about such a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) line: usize,
@@ -55,14 +56,14 @@ impl std::fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 impl Broken {
-    /// Something wrong at a byte of a text.
+    /// An error at a byte of a text.
     fn at(text: &str, offset: usize, what: impl Into<String>) -> Self {
         let before = text.as_bytes().iter().take(offset);
         Self { line: 1 + before.filter(|byte| **byte == b'\n').count(), what: what.into() }
     }
 }
 
-/// One line of our entry.
+/// One field of the entry of windlass.
 #[derive(Clone, Debug)]
 struct Field {
     name: &'static str,
@@ -70,16 +71,16 @@ struct Field {
     when: When,
 }
 
-/// Whether a field that is there already is changed.
+/// Whether a field that is already present is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
-    /// It must be this.
+    /// The field must have this value.
     Always,
-    /// It is the reader's to choose, and this is our proposal.
+    /// The user may choose the value; this one is a proposal.
     Absent,
 }
 
-/// How a client writes its file.
+/// The format of a client's file.
 #[derive(Clone, Copy, Debug)]
 enum Format {
     Json { dialect: JsonDialect, servers: &'static str },
@@ -88,7 +89,7 @@ enum Format {
 }
 
 impl Target {
-    /// The text with us in it; the same text if we are.
+    /// Returns the text with the entry of windlass in it; the same text if it is there already.
     pub(crate) fn with_server(&self, text: &str, server: &Server) -> Result<String, Broken> {
         let fields = fields(self.client, server);
         match format(self.client) {
@@ -98,7 +99,7 @@ impl Target {
         }
     }
 
-    /// The text without us; the same text if we are not in it.
+    /// Returns the text without the entry of windlass; the same text if there is none.
     pub(crate) fn without_server(&self, text: &str) -> Result<String, Broken> {
         match format(self.client) {
             Format::Json { dialect, servers } => jsonc::remove(text, (dialect, servers)),
@@ -107,13 +108,13 @@ impl Target {
         }
     }
 
-    /// Whether we are in the text.
+    /// Whether the text has an entry of windlass.
     pub(crate) fn has_server(&self, text: &str) -> Result<bool, Broken> {
         self.without_server(text).map(|without| without != text)
     }
 }
 
-/// The program by which a client is found on PATH.
+/// The name under which the client's program is found on PATH.
 pub(crate) fn program(client: McpClient) -> &'static str {
     match client {
         McpClient::Claude => "claude",
@@ -126,7 +127,7 @@ pub(crate) fn program(client: McpClient) -> &'static str {
     }
 }
 
-/// What people call it.
+/// The client's name for people.
 pub(crate) fn title(client: McpClient) -> &'static str {
     match client {
         McpClient::Claude => "Claude Code",
@@ -151,8 +152,8 @@ fn format(client: McpClient) -> Format {
     }
 }
 
-/// Our entry in the words of a client. Claude Code waits for a tool for as long as it takes, and Cursor and Visual Studio
-/// Code have no word for it: they get no time.
+/// The entry of windlass in the format of a client. It sets no time for Claude Code, which waits for a tool as long as
+/// the tool takes, nor for Cursor and Visual Studio Code, which have no such setting.
 fn fields(client: McpClient, server: &Server) -> Vec<Field> {
     let always = |name, value| Field { name, value, when: When::Always };
     let proposed = |name, value| Field { name, value, when: When::Absent };

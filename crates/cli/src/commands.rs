@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The subcommands, one file each.
 
 pub(crate) mod agent;
 pub(crate) mod app_server;

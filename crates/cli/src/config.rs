@@ -1,5 +1,5 @@
-//! What the surroundings say: the environment, the working directory, the standard streams. Read here, once, and passed
-//! on as values.
+//! The process environment: variables, working directory, standard streams. It is read once, here, and passed on as
+//! values.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::fmt;
@@ -13,24 +13,24 @@ use windlass_sys::terminal;
 
 use crate::clients::Places;
 
-/// The file that this process is running, held by the kernel since it was started. Every helper comes from it: at the program's
-/// path there may be another file by now, put there by a command that can write to that place.
+/// The file that this process executes, which the kernel has held open since the start. Every helper is started from
+/// it: a command that can write at the program's path may have put another file there by now.
 pub(crate) const ITSELF: &CStr = c"/proc/self/exe";
 
-/// The variable that says where the state directory is.
+/// The variable that names the state directory.
 pub(crate) const STATE_DIRECTORY: &str = "WINDLASS_STATE_DIR";
 
-/// Everything Windlass takes from outside its command line.
+/// Everything that windlass takes from outside its command line.
 pub(crate) struct Config {
-    /// Where sessions are remembered; nowhere, if not even a home is known.
+    /// The directory in which sessions are recorded; `None` if not even a home directory is known.
     pub(crate) state_directory: Option<PathBuf>,
-    /// What runs scripts.
+    /// The shell that runs scripts.
     pub(crate) shell: OsString,
-    /// What children inherit.
+    /// The environment that children inherit.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// Whether colour is welcome on a terminal.
+    /// Whether to use colour on a terminal.
     pub(crate) colour: Colour,
-    /// What our own streams are.
+    /// Which standard streams are terminals.
     pub(crate) terminals: Terminals,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Colour {
     Off,
 }
 
-/// Which of our standard streams are terminals, and how large the one for output is.
+/// Which standard streams are terminals, and the size of the one for output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminals {
     pub(crate) stdin: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Terminals {
     pub(crate) stderr: bool,
 }
 
-/// Without the environment, which holds keys.
+/// Omits the environment, which contains keys.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config").field("state_directory", &self.state_directory).finish_non_exhaustive()
@@ -57,7 +57,7 @@ impl fmt::Debug for Config {
 }
 
 impl Config {
-    /// Looks around.
+    /// Reads the environment of this process.
     pub(crate) fn read() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let terminals = Terminals::read();
@@ -71,13 +71,13 @@ impl Config {
         }
     }
 
-    /// A variable of our own environment; one that is empty counts as not set.
+    /// A variable of this process's environment; an empty one counts as not set.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         let found = self.environment.iter().find(|(variable, _)| variable == name);
         found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
     }
 
-    /// Where MCP clients keep their configuration.
+    /// The directories in which MCP clients keep their configuration.
     pub(crate) fn client_places(&self) -> Places {
         Places::from_variables(|name| self.variable(name).map(OsStr::to_owned))
     }
@@ -93,14 +93,14 @@ impl Config {
         std::env::current_dir().context("cannot tell the working directory")
     }
 
-    /// The path of this program, to be shown or written down. To start it again, take [`ITSELF`].
+    /// The path of this program, for messages and configuration files. To start this program again, use [`ITSELF`].
     pub(crate) fn own_program() -> PathBuf {
         let itself = || PathBuf::from(OsStr::from_bytes(ITSELF.to_bytes()));
         let path = std::fs::read_link(itself()).ok().filter(|path| path.is_file());
         path.unwrap_or_else(itself)
     }
 
-    /// The state directory for writing. Where it cannot be used, that is said, and sessions are kept in memory.
+    /// The state directory for writing. If it cannot be used, this says so, and sessions are kept in memory.
     pub(crate) fn open_store(&self) -> Option<Store> {
         match self.writing_store() {
             Ok(store) => Some(store),
@@ -111,7 +111,7 @@ impl Config {
         }
     }
 
-    /// The state directory for writing, where nothing else will do.
+    /// The state directory for writing; an error if it cannot be used.
     pub(crate) fn writing_store(&self) -> Result<Store> {
         let directory = self.state_directory.as_deref();
         let directory =
@@ -138,12 +138,12 @@ impl Terminals {
     }
 }
 
-/// Whether this is a file that we may execute.
+/// Whether this is a file that this process may execute.
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// The size of the terminal we are shown on.
+/// The size of the terminal on which windlass is shown.
 pub(crate) fn own_size() -> Size {
     terminal::size(rustix::stdio::stdout())
         .or_else(|| terminal::size(rustix::stdio::stdin()))
@@ -155,7 +155,7 @@ fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
     if let Some(own) = variable(STATE_DIRECTORY) {
         return Some(own.into());
     }
-    // The XDG rules: a relative path there is to be ignored.
+    // The XDG specification: a relative path is ignored.
     let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     if let Some(states) = variable("XDG_STATE_HOME").and_then(absolute) {
         return Some(states.join("windlass"));
@@ -164,7 +164,7 @@ fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
     Some(home.join(".local/state/windlass"))
 }
 
-/// A path as people like to read it: the home directory is `~`.
+/// A path for people: the home directory is `~`.
 pub(crate) fn below_home(path: &Path, environment: &[(OsString, OsString)]) -> String {
     let home = environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| home.as_os_str());
     let home = home.filter(|home| !home.is_empty() && *home != OsStr::new("/"));

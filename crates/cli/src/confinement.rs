@@ -1,4 +1,4 @@
-//! From the words about a sandbox to a policy: names, files that say it, and what was added on the command line.
+//! Builds a policy from the sandbox options: named policies, policy files, and additions on the command line.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,26 +19,26 @@ use crate::failure::Usage;
 use crate::remedies::Interface;
 use crate::server_places;
 
-/// Said where the kernel does not list unix sockets.
+/// The message if the kernel does not list unix sockets.
 pub(crate) const NO_UNIX_SOCKETS: &str =
     "confined commands connect to none: this kernel does not list sockets with their owners (no unix_diag)";
 
-/// What an engine needs for confined commands; nothing is done before the first.
+/// The namespace pool that an engine needs for confined commands; nothing is created before the first one.
 pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<NamespacePool> {
     grounds_with(layers, config, NamedFiles::default(), Interface::CommandLine)
 }
 
-/// Files that a command line or a configuration names and that confined commands are kept from. Absolute paths.
+/// Files that a command line or a configuration names and that confined commands must not reach. Absolute paths.
 #[derive(Debug, Default)]
 pub(crate) struct NamedFiles {
-    /// Windlass obeys them, or runs them outside of the sandbox: commands cannot change them.
+    /// Files that windlass obeys, or runs outside of the sandbox: commands cannot change them.
     pub(crate) obeyed: Vec<PathBuf>,
-    /// Windlass reads secrets from them: commands cannot read them.
+    /// Files from which windlass reads secrets: commands cannot read them.
     pub(crate) secrets: Vec<PathBuf>,
 }
 
 impl NamedFiles {
-    /// The policy that the words name, if it is in a file, and the rules.
+    /// The policy file that the options name, if any, and the rules file.
     pub(crate) fn of_words(words: &SandboxWords, rules: Option<&Path>) -> Self {
         let policy = words.sandbox.as_deref().filter(|name| Policy::named(name).is_none()).map(Path::new);
         let here = Config::working_directory().unwrap_or_default();
@@ -47,12 +47,12 @@ impl NamedFiles {
     }
 }
 
-/// The same for the words of a command line: a command must not change the policy that the next one is judged by.
+/// The pool for the options of a command line: a command must not change the policy by which the next one is judged.
 pub(crate) fn grounds_of(words: &SandboxWords, config: &Config) -> Arc<NamespacePool> {
     grounds_with(words.sandbox_layers, config, NamedFiles::of_words(words, None), Interface::CommandLine)
 }
 
-/// The same, where commands are kept from further files.
+/// The pool if further files are protected from commands.
 pub(crate) fn grounds_with(
     layers: LayersName,
     config: &Config,
@@ -69,12 +69,12 @@ pub(crate) fn grounds_with(
     Arc::new(NamespacePool::new(confine::program(), means, own_files, interface.remedies()))
 }
 
-/// What this program, and the shells of whoever runs it, obey.
+/// The files that this program, and the user's shells, obey.
 fn own_files(config: &Config) -> OwnFiles {
     let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = directory("HOME");
     let configuration = directory("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
-    // Files that shells, git and other programs read at their start, where the environment says so.
+    // Files that shells, git and other programs read at their start if the environment names them.
     let named = ["BASH_ENV", "ENV", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "INPUTRC", "PYTHONSTARTUP"];
     let own =
         configuration.iter().flat_map(|directory| ["windlass", "git/config"].map(|it| directory.join(it)));
@@ -92,7 +92,7 @@ fn own_files(config: &Config) -> OwnFiles {
     }
 }
 
-/// A relative entry of `PATH` means another directory wherever a shell is, and cannot be protected.
+/// The absolute entries of `PATH`. A relative entry means another directory for each shell, and cannot be protected.
 fn search_path(config: &Config) -> Vec<PathBuf> {
     let path = config.variable("PATH").unwrap_or_default();
     let mut directories: Vec<PathBuf> = std::env::split_paths(&path).filter(|it| it.is_absolute()).collect();
@@ -101,7 +101,7 @@ fn search_path(config: &Config) -> Vec<PathBuf> {
     directories
 }
 
-/// The policy that was asked for; nothing is enforced without one.
+/// The requested policy; without one nothing is enforced.
 pub(crate) fn policy(words: &SandboxWords) -> Result<Policy> {
     let Some(name) = &words.sandbox else { return Ok(Policy::FullAccess) };
     if name.is_empty() {
@@ -128,7 +128,7 @@ fn unknown(name: &str) -> Usage {
     })
 }
 
-/// The policy that a word is a slip for: another way to write it, a part of it, or what other sandboxes call it.
+/// The policy that the user may have meant: another spelling, a part of the name, or the name in other sandboxes.
 fn similar(name: &str) -> Option<&'static str> {
     let letters = |text: &str| text.to_lowercase().replace(|it: char| !it.is_ascii_alphabetic(), "");
     let given = letters(name);
@@ -187,7 +187,7 @@ fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> 
     Ok(confined)
 }
 
-/// Writable places stay those that were meant when windlass was started, whatever commands put in their place.
+/// Resolves the writable paths now, so that they mean the same later, whatever commands put in their place.
 fn resolved(mut confined: Confined) -> Confined {
     let home = std::env::home_dir();
     let Ok(directory) = Config::working_directory() else { return confined };
@@ -197,14 +197,14 @@ fn resolved(mut confined: Confined) -> Confined {
     confined
 }
 
-/// A server finds out at its start that a pattern is none, not with its first command.
+/// Parses a pattern. A server rejects an invalid pattern at its start, not with its first command.
 fn pattern(text: &str) -> Result<Pattern, String> {
     let pattern = Pattern::new(text);
     pattern.check().map_err(|reason| format!("`{text}` is no pattern: {reason}"))?;
     Ok(pattern)
 }
 
-/// The words that stand for a whole network.
+/// The words for a whole network.
 const NETWORKS: [&str; 3] = ["off", "loopback", "on"];
 
 fn network(text: &str) -> Result<Network, String> {
@@ -222,7 +222,7 @@ fn network(text: &str) -> Result<Network, String> {
             if let Some(name) = listed.iter().find(|host| is_word(host)) {
                 return Err(format!("`{name}` stands alone; give off, loopback or on, or a list of hosts"));
             }
-            // A word that could be a slip for one of the names is no host.
+            // A word that could be a misspelling of one of these is not taken for a host.
             if listed.iter().all(|host| !host.contains(['.', ':', '*'])) {
                 return Err("give off, loopback, on, or hosts such as crates.io".to_owned());
             }
@@ -308,7 +308,7 @@ fn texts(document: &DocumentMut, key: &str) -> Result<Vec<String>> {
     list.iter().map(text).collect()
 }
 
-/// Where a command runs, as far as a policy speaks of it.
+/// The directory, home and other facts about a command's environment that policies refer to.
 pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> PolicyContext {
     let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     PolicyContext {
@@ -321,7 +321,7 @@ pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> PolicyContext
     }
 }
 
-/// The part of a state directory that confined commands do not see.
+/// The part of a state directory that confined commands cannot see.
 fn doors(state: &Path) -> PathBuf {
     state.join(windlass_server::shim::DOORS)
 }

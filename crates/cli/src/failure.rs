@@ -1,4 +1,4 @@
-//! How windlass ends: the codes it exits with, and what is said when it failed itself.
+//! The ends of windlass: its exit codes, and the messages when it failed itself.
 
 use std::process::ExitCode;
 
@@ -10,33 +10,33 @@ use windlass_server::mcp::ListenError;
 
 use crate::sessions::Unknown;
 
-/// The code windlass exits with.
+/// The exit code of windlass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exit(u8);
 
 impl Exit {
-    /// All is well.
+    /// Success.
     pub(crate) const SUCCESS: Self = Self(0);
     /// Windlass itself failed.
     pub(crate) const FAILED: Self = Self(1);
-    /// Rules want a person to be asked.
+    /// The rules require approval by a person.
     pub(crate) const ASK: Self = Self(3);
-    /// Rules forbid it.
+    /// The rules forbid the command.
     pub(crate) const FORBIDDEN: Self = Self(4);
-    /// The agent's answer does not fit the schema that was asked for.
+    /// The agent's answer does not fit the requested schema.
     pub(crate) const UNFIT_ANSWER: Self = Self(5);
-    /// The command line makes no sense.
+    /// The command line is invalid.
     const USAGE: Self = Self(2);
     /// Windlass failed to run the command, or to pass on its output, for a reason that is not the command's.
     pub(crate) const CANNOT_RUN: Self = Self(125);
-    /// The program is there, but cannot be executed.
+    /// The program exists, but cannot be executed.
     const CANNOT_EXECUTE: Self = Self(126);
-    /// There is no such program.
+    /// The program does not exist.
     const NOT_FOUND: Self = Self(127);
-    /// Nobody reads our output any more.
+    /// The reader of the output has gone.
     pub(crate) const READER_GONE: Self = Self(141);
 
-    /// A command's own code; the kernel keeps no more than these eight bits of it either.
+    /// A command's own code; the kernel also keeps only these eight bits of it.
     pub(crate) fn of_command(code: i32) -> Self {
         Self(u8::try_from(code & 0xff).unwrap_or(u8::MAX))
     }
@@ -48,7 +48,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The command line was well formed but asks for something that does not go together.
+/// The command line can be parsed, but its options cannot be combined.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -60,7 +60,7 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// A session that nobody could read later is not worth detaching.
+/// A session cannot be detached, because it could not be recorded and so not be read later.
 #[derive(Debug)]
 pub(crate) struct Unremembered(pub(crate) String);
 
@@ -72,7 +72,7 @@ impl std::fmt::Display for Unremembered {
 
 impl std::error::Error for Unremembered {}
 
-/// Says what went wrong and what to do about it. The code is `otherwise` where the error has none of its own.
+/// Prints the error and its remedy. The code is `otherwise` if the error has no code of its own.
 pub(crate) fn explain(error: &Error, otherwise: Exit) -> Exit {
     if crate::printing::is_reader_gone(error) {
         return Exit::READER_GONE;
@@ -90,7 +90,7 @@ fn remedy(error: &Error) -> Option<String> {
     of_record.or_else(|| error.downcast_ref::<ListSessions>()?.remedy())
 }
 
-/// The same for a command line that could not be understood. Help and version are answers, not errors.
+/// The same for an invalid command line. Help and version are replies, not errors.
 pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         return match crate::printing::print(error.render().to_string()) {
@@ -106,7 +106,7 @@ pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
     Exit::USAGE
 }
 
-/// The chain of causes, without those that the level above has already repeated.
+/// The chain of causes, without those whose text the level above contains.
 fn message(error: &Error) -> String {
     let mut message = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -138,7 +138,7 @@ fn exit(error: &Error) -> Option<Exit> {
     })
 }
 
-/// A server says what the system said, and that is the same everywhere.
+/// A server passes on the system's error, which leads to the same code as a local one.
 fn exit_of_client(error: &ClientError) -> Exit {
     match error {
         ClientError::Refused(refusal) if refusal.message.ends_with("(os error 2)") => Exit::NOT_FOUND,
@@ -147,7 +147,7 @@ fn exit_of_client(error: &ClientError) -> Exit {
     }
 }
 
-/// What to do about a server that others can reach and that does not encrypt.
+/// The remedy for a server that other machines can reach and that does not encrypt.
 const ENCRYPT: &str = "give a certificate with --tls-cert FILE and --tls-key FILE (and listen on wss:// where there is a \
                        scheme), or say --insecure-plaintext if a proxy or a tunnel in front of it encrypts";
 

@@ -1,4 +1,4 @@
-//! From the words about listening to a place where clients are waited for.
+//! Creates listeners from the options about listening.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::args::{AuthName, ListenWords, TlsWords};
 use crate::failure::Usage;
 use crate::secret_file::{self, Secret};
 
-/// Takes the place that was asked for, or this one.
+/// Binds the requested address, or the default one.
 pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Listener> {
     let listen = match (&words.listen, words.stdio) {
         (_, true) => Listen::Stdio,
@@ -51,13 +51,13 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     Ok(Listener::bind(&listen, Perimeter { gate, reach, tls, report }).await?)
 }
 
-/// The files with secrets that these words name.
+/// The files with secrets that these options name.
 pub(crate) fn secrets(words: &ListenWords) -> Result<Vec<PathBuf>> {
     let named = [&words.ws_token_file, &words.ws_shared_secret_file, &words.tls.tls_key];
     secret_file::places(named.into_iter().flatten())
 }
 
-/// The first option that means something only where clients connect.
+/// The first option that is valid only if clients connect.
 fn of_sockets(words: &ListenWords) -> Option<&'static str> {
     let given = [
         ("--ws-auth", words.ws_auth.is_some()),
@@ -72,12 +72,12 @@ fn of_sockets(words: &ListenWords) -> Option<&'static str> {
     given.into_iter().find_map(|(option, given)| given.then_some(option))
 }
 
-/// Says what a server has to say to its operator.
+/// Prints a message for the server's operator.
 pub(crate) fn report(line: &str) {
     crate::printing::say!("windlass: {line}");
 }
 
-/// From where a server may be reached that asks for a token.
+/// From where a server that requires a token may be reached.
 pub(crate) fn reach(allow_remote: bool, words: &TlsWords) -> ServerReach {
     match (allow_remote, words.insecure_plaintext) {
         (true, true) => ServerReach::PlaintextNetwork,
@@ -86,7 +86,7 @@ pub(crate) fn reach(allow_remote: bool, words: &TlsWords) -> ServerReach {
     }
 }
 
-/// The certificate and the key in their files.
+/// Reads the certificate and the key.
 pub(crate) fn certificate(words: &TlsWords) -> Result<Option<ServerTls>> {
     let (Some(certificate), Some(key)) = (&words.tls_cert, &words.tls_key) else { return Ok(None) };
     let chain = std::fs::read(certificate);

@@ -37,7 +37,8 @@ fn main() -> ExitCode {
     if let Some(family) = commands::guardian::asked_for() {
         return commands::guardian::run(family);
     }
-    // A helper is executed through the kernel's link to this program, which would be its name in the process table.
+    // A helper is executed through the kernel's link to this program; without this, the process table would show the
+    // link's name.
     let _ = rustix::thread::set_name(c"windlass");
     if commands::confine::asked_for() {
         commands::confine::run();
@@ -52,14 +53,15 @@ fn main() -> ExitCode {
     if commands::patch_helper::asked_for() {
         return commands::patch_helper::run();
     }
-    // Before anything is started that could look. Where the kernel will not, nothing is worse than without.
+    // Before anything is started that could look into this process. If the kernel refuses, windlass runs without this
+    // protection.
     let _ = process::hide_from_others();
     let arguments = match Windlass::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return failure::explain_usage(&error).into(),
     };
     let config = Config::read();
-    // Root can read the environment of any process, and prints it with `ps e`. What we need of it was copied.
+    // Root can read the environment of any process, and `ps e` prints it. The needed values were copied.
     process::erase_variables(looks_secret);
     // A code of 1 would be taken for the command's own.
     let failed = match arguments.verb {
@@ -107,13 +109,13 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
     }
 }
 
-/// Two workers are enough for one session and whoever watches it.
+/// Two workers are enough for one session and its readers.
 const WORKERS: usize = 2;
 
-/// How many descriptors a runtime with one session needs, and a few to spare.
+/// The descriptors that a runtime with one session needs, and a few to spare.
 const FEWEST_DESCRIPTORS: u64 = 48;
 
-/// Raises the soft limit, and says so if the hard one is too low: tokio panics where it gets no descriptors for signals.
+/// Raises the soft limit, and fails if the hard one is too low: tokio panics if it gets no descriptors for signals.
 fn require_descriptors() -> Result<()> {
     limits::raise_open_files();
     let most = limits::most_open_files();
@@ -128,14 +130,14 @@ fn require_descriptors() -> Result<()> {
 /// Runs a command's future on a worker, never on the main thread: the kernel hangs orphans on the main thread, and as
 /// long as no session is started from there, "has anything been left running?" is one glance at its list of children.
 fn on_runtime(command: impl Future<Output = Result<Exit>> + Send + 'static) -> Result<Exit> {
-    // Under a limit on the size of files (`ulimit -f`) a write to a journal fails, and the session goes on in memory. By default the
-    // signal ends the process first. Commands start with the default again.
+    // With a limit on the size of files (`ulimit -f`), a write to a journal fails with an error, and the session goes
+    // on in memory. By default the signal would end the process first. Commands start with the default again.
     signal::ignore(&[Signal::XFSZ]);
     require_descriptors()?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(WORKERS).enable_all().build().context("cannot start the runtime")?;
     let ended = runtime.block_on(async { tokio::spawn(command).await });
-    // A thread may still stand in a write to a reader that has stopped reading: nobody waits for it.
+    // A thread may still block in a write to a reader that has stopped reading: the exit does not wait for it.
     runtime.shutdown_background();
     ended.context("windlass failed in a way it should not have")?
 }

@@ -1,4 +1,4 @@
-//! Sessions of other windlasses in the same state directory, for a server that shares them.
+//! Gives a server that shares sessions access to those of other windlasses in the same state directory.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use windlass_tools::OtherRuntimes;
 use crate::commands::stop;
 use crate::sessions::State;
 
-/// Every windlass but this one.
+/// All runtimes of the store but this one.
 pub(crate) struct OtherWindlasses {
     store: Store,
 }
 
 impl OtherWindlasses {
-    /// Those that write to this store.
+    /// The runtimes that write to this store.
     pub(crate) fn sharing(store: Store) -> Arc<dyn OtherRuntimes> {
         Arc::new(Self { store })
     }

@@ -1,8 +1,9 @@
-//! Changes that a caller can make to a sandbox, in the words of its interface. Denials and errors name them.
+//! Changes of a sandbox that its caller can request, in the words of the caller's interface. Denials and errors name
+//! them.
 
 use windlass_engine::sandbox::Remedies;
 
-/// How a caller speaks to this runtime.
+/// The interface through which a caller uses this runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interface {
     /// `windlass run` and `windlass sandbox explain`.

@@ -1,4 +1,4 @@
-//! What is told about a session: receipts, processes and excerpts, as text for people and as JSON for programs.
+//! Describes sessions: receipts, processes and excerpts, as text for people and as JSON for programs.
 
 mod json;
 mod limits;
@@ -15,16 +15,16 @@ pub(crate) use self::json::{excerpt_fields, journal_fields, processes as process
 pub(crate) use self::limits::{limits_json, limits_words};
 pub(crate) use self::numbers::{age, bytes, count, seconds, timestamp};
 
-/// What stands where output was left out: the command that reads it.
+/// The marker for omitted output: it names the command that reads it.
 pub(crate) fn marker(tokenizer: Tokenizer, id: &SessionId) -> Marker<'_> {
     match tokenizer {
-        // Whoever counts bytes wants the plain marker that goes with that.
+        // A reader that counts bytes gets the plain marker.
         Tokenizer::Bytes4 => Marker::Count,
         Tokenizer::O200k | Tokenizer::Cl100k => Marker::Command { session: id },
     }
 }
 
-/// One line on how a session ended and what it took.
+/// One line about a session's end and its resource usage.
 pub(crate) fn receipt_line(id: SessionId, receipt: &Receipt) -> String {
     let ending = ending(receipt);
     let wall = seconds(receipt.wall);
@@ -36,7 +36,7 @@ pub(crate) fn receipt_line(id: SessionId, receipt: &Receipt) -> String {
     format!("session {id} {ending} after {wall} (cpu {cpu}, {memory})")
 }
 
-/// How it ended, as the end of a sentence that begins with the session.
+/// How the session ended, as the end of a sentence that begins with the session.
 pub(crate) fn ending(receipt: &Receipt) -> String {
     let exit = match receipt.exit {
         Exit::Code(code) => format!("exited with code {code}"),
@@ -54,7 +54,8 @@ pub(crate) fn ending(receipt: &Receipt) -> String {
     }
 }
 
-/// The limit that a signal stands for. A session whose own limit it was has another cause, so this one was inherited.
+/// The limit that a signal stands for. If the session's own limit was crossed, the receipt has another cause, so this
+/// limit was inherited.
 fn reached_limit(signal: i32) -> &'static str {
     match Signal::from(signal) {
         Signal::XCPU => ": it reached a limit on CPU time (`ulimit -t`)",
@@ -63,7 +64,7 @@ fn reached_limit(signal: i32) -> &'static str {
     }
 }
 
-/// Processes as a list that stays short.
+/// A short list of processes.
 pub(crate) fn processes(lines: &[ProcessLine]) -> String {
     const SHOWN: usize = 5;
     let mut words: Vec<String> = lines.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -82,13 +83,13 @@ pub(crate) fn plural(number: usize, noun: &str) -> String {
     }
 }
 
-/// A limit as somebody would have typed it.
+/// A limit as it would be typed.
 pub(crate) fn duration(time: Duration) -> String {
     let millis = time.as_millis();
     if millis.is_multiple_of(1000) { format!("{} s", millis / 1000) } else { format!("{millis} ms") }
 }
 
-/// What a person asked for: the script, on one line, or the command.
+/// The command that was requested: the script, on one line, or the arguments.
 pub(crate) fn asked_for(start: &StartRecord) -> String {
     match &start.script {
         Some(script) => script.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -96,7 +97,7 @@ pub(crate) fn asked_for(start: &StartRecord) -> String {
     }
 }
 
-/// A command as a shell would take it.
+/// A command quoted for a shell.
 pub(crate) fn command_line(argv: &[OsString]) -> String {
     let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
     words.join(" ")

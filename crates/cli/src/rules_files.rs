@@ -1,4 +1,4 @@
-//! Where rules files lie, and reading them. A file with a fault is never passed over: whoever wrote it meant something.
+//! Finds and reads rules files. A file with a fault is never ignored: its author intended a restriction.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -10,16 +10,16 @@ use windlass_exec_policy::{Fault, Rules, RulesFile};
 use crate::args::McpServe;
 use crate::config::{Config, below_home};
 
-/// Whose file it is.
+/// The owner of a rules file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The user's: it holds everywhere.
+    /// The user's file: it applies everywhere.
     User,
-    /// A project's: it can only make things stricter.
+    /// A project's file: it can only add restrictions.
     Project,
 }
 
-/// A place where a rules file may lie.
+/// A path at which a rules file may exist.
 #[derive(Clone, Debug)]
 pub(crate) struct RulesLocation {
     pub(crate) owner: Owner,
@@ -49,7 +49,7 @@ impl Faulty {
 
 impl std::error::Error for Faulty {}
 
-/// The usual places, the user's first.
+/// The usual paths, the user's first.
 pub(crate) fn places(config: &Config) -> Result<Vec<RulesLocation>> {
     let absolute =
         |name| config.variable(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
@@ -60,16 +60,16 @@ pub(crate) fn places(config: &Config) -> Result<Vec<RulesLocation>> {
     Ok(user.into_iter().chain([RulesLocation { owner: Owner::Project, path: project }]).collect())
 }
 
-/// The rules of the usual files; `None` if there are none.
+/// The rules of the usual files; `None` if no file exists.
 pub(crate) fn usual(config: &Config) -> Result<Option<Rules>> {
     let (user, project) = both(config)?;
     let is_there = user.is_some() || project.is_some();
     Ok(is_there.then(|| Rules::compose(user, project)))
 }
 
-/// The rules of the usual files, asking about everything that they do not speak of.
+/// The rules of the usual files, which ask about all commands that no rule matches.
 pub(crate) fn asking(config: &Config) -> Result<Rules> {
-    // The refusal of a command says where a rule could allow it, so the name begins with the file for such rules.
+    // The denial of a command says where a rule could allow it, so the name begins with the file for such rules.
     let file = places(config)?.into_iter().find(|place| place.owner == Owner::User);
     let file = file.map_or_else(String::new, |place| format!("{} ", place.path.display()));
     let name = format!("{file}(approval_policy = \"untrusted\")");
@@ -79,7 +79,7 @@ pub(crate) fn asking(config: &Config) -> Result<Rules> {
     Ok(Rules::compose(Some(user), project))
 }
 
-/// The user's file and the project's, as far as they are there.
+/// The user's file and the project's, as far as they exist.
 fn both(config: &Config) -> Result<(Option<RulesFile>, Option<RulesFile>)> {
     let (mut user, mut project) = (None, None);
     for place in places(config)? {
@@ -92,13 +92,13 @@ fn both(config: &Config) -> Result<(Option<RulesFile>, Option<RulesFile>)> {
     Ok((user, project))
 }
 
-/// The rules of one file, which must be there.
+/// The rules of one file, which must exist.
 pub(crate) fn only(path: &Path, config: &Config) -> Result<RulesFile> {
     let place = RulesLocation { owner: Owner::User, path: path.to_owned() };
     read(&place, config)?.with_context(|| format!("there is no rules file {}", path.display()))
 }
 
-/// What a server was told to keep to.
+/// The rules that a server was started with.
 pub(crate) fn for_server(order: &McpServe, config: &Config) -> Result<Option<Rules>> {
     match &order.rules {
         _ if order.no_rules => Ok(None),
@@ -107,7 +107,7 @@ pub(crate) fn for_server(order: &McpServe, config: &Config) -> Result<Option<Rul
     }
 }
 
-/// A file; `None` if there is none.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read(place: &RulesLocation, config: &Config) -> Result<Option<RulesFile>> {
     let text = match std::fs::read_to_string(&place.path) {
         Ok(text) => text,

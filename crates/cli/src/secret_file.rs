@@ -1,5 +1,5 @@
-//! Secrets in files: tokens, private keys, passphrases. One rule for all of them: a file that others can read or could have
-//! written protects nothing, and is refused. A token file can also be made; no file is ever changed.
+//! Secrets in files: tokens, private keys, passphrases. One rule applies to all of them: a file that others can read or
+//! could have written protects nothing, and is rejected. A token file can also be created; no file is ever changed.
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ const LONGEST: usize = 64 << 10;
 /// The mode of a new file.
 const OWNER_ONLY: u32 = 0o600;
 
-/// The secrets that are read from files; they differ only in the words of an error.
+/// The secrets that are read from files; they differ only in the wording of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secret {
     Token,
@@ -42,8 +42,8 @@ impl Secret {
     }
 }
 
-/// The contents of a file with a secret. A link is followed, as in `live/` of certbot or in `<(pass show x)`: the file that
-/// was opened is the one that is judged.
+/// Reads a file with a secret. A link is followed, as in `live/` of certbot or in `<(pass show x)`: the checks apply to
+/// the file that was opened.
 pub(crate) fn read(path: &Path, secret: Secret) -> Result<Zeroizing<Vec<u8>>> {
     let opened = rustix::fs::open(path, READ, Mode::empty()).with_context(|| cannot_read(path, secret))?;
     contents(path, &File::from(opened), secret)
@@ -54,8 +54,8 @@ pub(crate) fn token(path: &Path) -> Result<Token> {
     as_token(path, &read(path, Secret::Token)?)
 }
 
-/// The token in this file, which is made if it is not there. A link is refused: what it leads to may not be there either, and
-/// the file would then be made at a path that the maker of the link chose.
+/// The token in this file, which is created if it does not exist. A link is rejected: its target may not exist either,
+/// and the file would then be created at a path that the creator of the link chose.
 pub(crate) fn read_or_create_token(path: &Path) -> Result<Token> {
     match rustix::fs::open(path, READ | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => as_token(path, &contents(path, &File::from(file), Secret::Token)?),
@@ -67,9 +67,10 @@ pub(crate) fn read_or_create_token(path: &Path) -> Result<Token> {
     }
 }
 
-/// Where secrets in these files lie, so that commands can be kept from them: each path as it was given, whatever it leads to
-/// later, and the file that it leads to now, whose secret this process goes on using. A pipe of a shell (`<(pass show x)`) lies
-/// nowhere: its path names a descriptor of this process, which may be another file by the time a command starts.
+/// The paths at which secrets in these files are found, so that commands can be denied them: each path as it was given,
+/// whatever it leads to later, and the file that it leads to now, whose secret this process goes on using. A pipe of a
+/// shell (`<(pass show x)`) has no such path: its name refers to a descriptor of this process, which may be another
+/// file by the time a command starts.
 pub(crate) fn places<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
     let here = Config::working_directory()?;
     let mut places = Vec::new();
@@ -83,7 +84,7 @@ pub(crate) fn places<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result
     Ok(places)
 }
 
-/// A named pipe without a writer must not block us here: opened like this, it is empty.
+/// Opening a named pipe without a writer must not block: with these flags, the pipe reads as empty.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 fn contents(path: &Path, file: &File, secret: Secret) -> Result<Zeroizing<Vec<u8>>> {
@@ -94,7 +95,7 @@ fn contents(path: &Path, file: &File, secret: Secret) -> Result<Zeroizing<Vec<u8
     if metadata.file_type().is_fifo() {
         rustix::fs::fcntl_setfl(file, OFlags::empty()).with_context(|| cannot_read(path, secret))?;
     }
-    // With all its room from the beginning the buffer is never moved, so no copy of the secret is left behind.
+    // The buffer has its full capacity from the start: a reallocation would leave a copy of the secret behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST + 1));
     let most = LONGEST as u64 + 1;
     file.take(most).read_to_end(&mut bytes).with_context(|| cannot_read(path, secret))?;
@@ -104,8 +105,8 @@ fn contents(path: &Path, file: &File, secret: Secret) -> Result<Zeroizing<Vec<u8
     Ok(bytes)
 }
 
-/// Why a secret in such a file is none. A file of root's that its group can read is how distributions hand private keys to
-/// services (`root:ssl-cert`, mode 0640).
+/// The reason why a secret in such a file is not protected. A file of root that its group can read is how distributions
+/// hand private keys to services (`root:ssl-cert`, mode 0640).
 fn exposed(metadata: &Metadata) -> Option<String> {
     let (owner, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
     let mode = metadata.mode() & 0o777;
@@ -127,7 +128,7 @@ fn as_token(path: &Path, bytes: &[u8]) -> Result<Token> {
     token.with_context(|| format!("{} holds no token", path.display()))
 }
 
-/// The file is made by this process or not at all: another one may have made it, or a link, in the meantime.
+/// The file is created by this process or not at all: another one may have created it, or a link, in the meantime.
 fn create(path: &Path) -> Result<Token> {
     let token = Token::random()?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

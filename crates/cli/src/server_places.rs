@@ -1,4 +1,5 @@
-//! Places at which the environment tells programs of the user to look for a server of the user. Confined commands start none there.
+//! Paths at which the environment tells the user's programs to look for a server of the user. Confined commands start
+//! none there.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,13 +7,13 @@ use std::path::PathBuf;
 
 use windlass_engine::sandbox::ServerPlace;
 
-/// How a variable names its place.
+/// How a variable names its path.
 enum Named {
-    /// It is a directory with servers, or a socket.
+    /// The value is a directory with servers, or a socket.
     Itself,
-    /// In a directory of the user in this one.
+    /// The value is a directory that contains a directory of the user.
     TmuxDirectory,
-    /// An address of D-Bus.
+    /// The value is an address of D-Bus.
     BusAddress,
 }
 
@@ -25,7 +26,7 @@ const VARIABLES: [(&str, Named); 6] = [
     ("DBUS_SESSION_BUS_ADDRESS", Named::BusAddress),
 ];
 
-/// The places that these variables name.
+/// The paths that these variables name.
 pub(crate) fn of<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> Vec<ServerPlace> {
     let mut places = Vec::new();
     for (name, named) in VARIABLES {
@@ -43,7 +44,8 @@ pub(crate) fn of<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> Vec<Server
     places
 }
 
-/// The paths in a list such as `unix:path=/tmp/bus,guid=1;tcp:host=localhost`. Bytes may be written as `%` and two digits.
+/// The paths in a list such as `unix:path=/tmp/bus,guid=1;tcp:host=localhost`. Bytes may be encoded as `%` and two
+/// digits.
 fn bus_paths(address: &OsStr) -> Vec<PathBuf> {
     let addresses = address.as_bytes().split(|byte| *byte == b';');
     let keys = addresses.filter_map(|address| address.strip_prefix(b"unix:"));

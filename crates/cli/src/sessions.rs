@@ -1,4 +1,4 @@
-//! Sessions as the state directory knows them: finding one by what a person typed, and the truth about its state.
+//! Sessions as the state directory records them: finds one by its number or name, and determines its state.
 
 use std::error::Error;
 use std::fmt;
@@ -14,28 +14,28 @@ use windlass_sys::signal::Signal;
 use crate::printing::say;
 use crate::report;
 
-/// What became of a session.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Its root and its runtime are alive.
     Running,
-    /// Its root is dead, and its runtime is alive and has not written a receipt: it still reads output or ends processes, or the disk
-    /// refuses the receipt.
+    /// Its root is dead, and its runtime is alive and has not written a receipt: it still reads output or ends
+    /// processes, or the disk refuses the receipt.
     Exiting,
-    /// It outlived its runtime, as it was meant to.
+    /// It outlived its runtime, as intended.
     Detached,
     /// Its runtime died; the guardian is about to end it.
     Ending,
-    /// Its runtime is in another pid namespace, such as a container: whether it runs cannot be seen from here.
+    /// Its runtime is in another pid namespace, such as a container: from here its state is not visible.
     Elsewhere,
-    /// Its runtime died before it could write down the end.
+    /// Its runtime died before it recorded the end.
     Lost,
-    /// There is a receipt.
+    /// It has a receipt.
     Over(Exit, Cause),
 }
 
 impl State {
-    /// The state of a remembered session, as of now.
+    /// The current state of a recorded session.
     pub(crate) fn of(record: &SessionRecord) -> Self {
         Self::judge(record, is_alive)
     }
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// Why a session without a receipt is in its state, where the word does not say all.
+    /// Why a session without a receipt is in its state, if the word does not say everything.
     pub(crate) fn reason(self, record: &SessionRecord) -> Option<String> {
         let runtime = record.start.runtime;
         let pid = runtime.pid;
@@ -75,9 +75,9 @@ impl State {
         }
     }
 
-    /// How a session goes on, or went, after its runtime was killed. `None` while the runtime lives, after a receipt, and where
-    /// neither can be seen. A receipt will never be written, and nothing reads the output any more, as soon as the runtime is dead:
-    /// readers must hear of that before the guardian has ended the command, too.
+    /// How a session goes on, or went, after its runtime was killed. `None` while the runtime lives, after a receipt,
+    /// and if neither is visible from here. As soon as the runtime is dead, a receipt will never be written and no
+    /// process reads the output any more: readers must learn that before the guardian has ended the command, too.
     pub(crate) fn fate_without_runtime(self) -> Option<&'static str> {
         match self {
             Self::Lost => Some("its windlass was killed"),
@@ -87,12 +87,12 @@ impl State {
         }
     }
 
-    /// Whether something of it may still be at work.
+    /// Whether any part of it may still run.
     pub(crate) fn is_live(self) -> bool {
         matches!(self, Self::Running | Self::Exiting | Self::Detached | Self::Ending | Self::Elsewhere)
     }
 
-    /// One word for programs.
+    /// One word, for programs.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -114,7 +114,7 @@ impl State {
     }
 }
 
-/// A few characters for people.
+/// A short text for people.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +125,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What there is to say of a runtime that is stopped.
+/// The remark about a stopped runtime.
 pub(crate) fn stopped_runtime(runtime: ProcessKey) -> String {
     let pid = runtime.pid;
     format!(
@@ -133,12 +133,12 @@ pub(crate) fn stopped_runtime(runtime: ProcessKey) -> String {
     )
 }
 
-/// Whether this very process, and not a later one of the same number, is alive.
+/// Whether this very process, and not a later one with the same pid, is alive.
 pub(crate) fn is_alive(key: ProcessKey) -> bool {
     hold(key).is_some()
 }
 
-/// Takes hold of this very process, if it is alive.
+/// Opens a pidfd of this very process, if it is alive.
 pub(crate) fn hold(key: ProcessKey) -> Option<Process> {
     match key.presence() {
         Presence::Alive(process) => Some(process),
@@ -146,24 +146,24 @@ pub(crate) fn hold(key: ProcessKey) -> Option<Process> {
     }
 }
 
-/// Whether it was started in this pid namespace since the machine was booted.
+/// Whether the process was started in this pid namespace since the machine was booted.
 pub(crate) fn is_here(key: ProcessKey) -> bool {
     key.scope.is_some() && key.scope == PidScope::of_this_process()
 }
 
-/// Whether it is not known to be dead: what belongs to such a process is kept.
+/// Whether the process is not known to be dead: its files are kept then.
 pub(crate) fn may_be_alive(key: ProcessKey) -> bool {
     !matches!(key.presence(), Presence::Gone)
 }
 
-/// Whether more output of a session may come: as long as its runtime is there to read it and the root, or something
-/// the root left running, is there to print.
+/// Whether more output of a session may come: as long as its runtime is alive to read it and the root, or a process
+/// that the root left running, is alive to print.
 pub(crate) fn may_print(record: &SessionRecord) -> bool {
     let has_printers = record.receipt.as_ref().is_none_or(|receipt| !receipt.left_running.is_empty());
     has_printers && is_alive(record.start.runtime)
 }
 
-/// There is no such session.
+/// The error that no such session exists.
 #[derive(Debug)]
 pub(crate) struct Unknown {
     asked: String,
@@ -182,7 +182,7 @@ impl fmt::Display for Unknown {
 
 impl Error for Unknown {}
 
-/// The session with this number, or the newest of this name. Says so if its record cannot be read.
+/// The session with this number, or the newest of this name. Fails if its record cannot be read.
 pub(crate) fn find(store: &Store, asked: &str) -> Result<SessionRecord> {
     let record = look_up(store, asked)?;
     warn_of_unreadable(&record);
@@ -203,7 +203,7 @@ fn look_up(store: &Store, asked: &str) -> Result<SessionRecord> {
                 let unknown = format!("session {number} may exist and may be running; that cannot be known");
                 return Err(anyhow::Error::from(failure).context(unknown));
             }
-            // The number may be a name.
+            // A number may also be a name.
             Err(_) => {}
         }
     }
@@ -217,8 +217,8 @@ fn look_up(store: &Store, asked: &str) -> Result<SessionRecord> {
     }
 }
 
-/// The session of this name that runs, or else the newest one. Owners may use the same name at the same time: then a name does
-/// not say which session is meant.
+/// The running session of this name, or else the newest one. Owners may use the same name at the same time: then a name
+/// does not identify a session.
 fn newest_or_only_running<'a>(
     sessions: &'a [SessionRecord],
     name: &str,
@@ -242,12 +242,12 @@ fn newest_or_only_running<'a>(
     }
 }
 
-/// A state directory that was never made has no sessions.
+/// Whether the state directory was never created, and so has no sessions.
 fn is_missing(failure: &LoadRecord) -> bool {
     matches!(failure, LoadRecord::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Every remembered session, oldest first; a state directory that was never made has none.
+/// All recorded sessions, oldest first; none if the state directory was never created.
 pub(crate) fn list(store: &Store) -> Result<Listing, ListSessions> {
     match store.list() {
         Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => Ok(Listing::default()),
@@ -255,9 +255,9 @@ pub(crate) fn list(store: &Store) -> Result<Listing, ListSessions> {
     }
 }
 
-/// Every remembered session. Those with records that cannot be read are named on standard error as well: they may be running.
+/// All recorded sessions. Those with unreadable records are also named on standard error: they may be running.
 pub(crate) fn list_and_warn(store: &Store) -> Result<Listing, ListSessions> {
-    /// The reason is mostly the same for all.
+    /// The most sessions that are named: the reason is mostly the same for all.
     const NAMED: usize = 3;
     let listing = list(store)?;
     let unreadable = &listing.unreadable;
@@ -275,7 +275,7 @@ pub(crate) fn list_and_warn(store: &Store) -> Result<Listing, ListSessions> {
     Ok(listing)
 }
 
-/// How many sessions are offered to somebody who asked for one that is not there.
+/// The most sessions that are suggested when the requested one does not exist.
 const OFFERED: usize = 5;
 
 fn newest(sessions: &[SessionRecord]) -> Vec<String> {

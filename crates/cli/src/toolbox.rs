@@ -1,4 +1,4 @@
-//! How the tools are set up from what was typed and what the environment says.
+//! Sets up the tools from the command line and the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) ->
     Ok(options)
 }
 
-/// How sessions are numbered for one who may not be alone.
+/// The numbering of sessions: if several clients may share a server, the numbers cannot be guessed.
 pub(crate) fn numbering(shared: bool) -> Numbering {
     if shared { Numbering::Secret } else { Numbering::Plain }
 }
@@ -55,7 +55,7 @@ fn policy(words: &ToolWords) -> Result<EnvironmentPolicy> {
 }
 
 impl ToolWords {
-    /// The same words again, for another process.
+    /// The same options as words of a command line, for another process.
     pub(crate) fn again(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut push = |name: &str, value: OsString| words.extend([name.into(), value]);

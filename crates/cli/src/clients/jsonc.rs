@@ -1,5 +1,5 @@
-//! Our entry in JSON, with or without comments and trailing commas. The text is edited at the places the scanner names,
-//! so that comments, order and layout of everything else survive byte for byte.
+//! The entry of windlass in JSON, with or without comments and trailing commas. The text is edited at the positions
+//! that the scanner reports, so comments, order and layout of everything else stay the same byte for byte.
 
 mod edit;
 mod scan;
@@ -10,10 +10,10 @@ use self::edit::Shape;
 use self::scan::{Kind, Node};
 use super::{Broken, Field, SERVER_NAME, When};
 
-/// What a client accepts besides JSON.
+/// The extensions of JSON that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonDialect {
-    /// Nothing.
+    /// No extension.
     Strict,
     /// Comments and trailing commas.
     Commented,
@@ -22,7 +22,7 @@ pub(super) enum JsonDialect {
 /// The dialect, and the name under which the servers are.
 type Layout = (JsonDialect, &'static str);
 
-/// Puts our entry in. One that is there keeps what is not ours to decide.
+/// Inserts the entry. An existing entry keeps the fields that its user may choose.
 pub(super) fn insert(text: &str, (dialect, servers): Layout, fields: &[Field]) -> Result<String, Broken> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let root = scan::scan(text, dialect)?;
@@ -37,7 +37,7 @@ pub(super) fn insert(text: &str, (dialect, servers): Layout, fields: &[Field]) -
             wanted[servers][SERVER_NAME] = object(fields);
             verified(edit::add(text, (&root, list), SERVER_NAME, &entry(fields)), dialect, &wanted)
         }
-        // One that starts no program is another kind of server under our name: nothing of it can stay.
+        // An entry without a command is another kind of server under the same name: none of its fields can stay.
         Some(old) if old.value.member("command").is_none() => {
             wanted[servers][SERVER_NAME] = object(fields);
             verified(edit::replace(text, (&root, &old.value), &entry(fields)), dialect, &wanted)
@@ -52,7 +52,7 @@ pub(super) fn insert(text: &str, (dialect, servers): Layout, fields: &[Field]) -
     }
 }
 
-/// Takes our entry out, and the list of servers with it if it was alone there.
+/// Removes the entry, and the list of servers too if nothing else is in it.
 pub(super) fn remove(text: &str, (dialect, servers): Layout) -> Result<String, Broken> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
@@ -72,7 +72,7 @@ pub(super) fn remove(text: &str, (dialect, servers): Layout) -> Result<String, B
     verified(edit::remove(text, parent, name), dialect, &wanted)
 }
 
-/// The object with the servers, if there is one.
+/// The object with the servers, if the file has one.
 fn servers_of<'a>(text: &str, root: &'a Node, servers: &str) -> Result<Option<&'a Node>, Broken> {
     if !matches!(root.kind, Kind::Object(_)) {
         return Err(Broken::at(text, root.span.start, "the file does not hold an object"));
@@ -86,7 +86,7 @@ fn servers_of<'a>(text: &str, root: &'a Node, servers: &str) -> Result<Option<&'
     }
 }
 
-/// Sets one field of the entry that is there.
+/// Sets one field of the existing entry.
 fn set(text: &str, (dialect, servers): Layout, field: &Field) -> Result<String, Broken> {
     let root = scan::scan(text, dialect)?;
     let list = root.member(servers).map(|servers| &servers.value);
@@ -104,7 +104,8 @@ fn set(text: &str, (dialect, servers): Layout, field: &Field) -> Result<String, 
     verified(edited, dialect, &wanted)
 }
 
-/// What an edit made, if it says what it was to say. The edits are careful; this is for what nobody thought of.
+/// Returns the edited text if it parses to the wanted value. The edits are careful; this check is for cases that they
+/// do not foresee.
 fn verified(edited: String, dialect: JsonDialect, wanted: &Value) -> Result<String, Broken> {
     let said = scan::scan(&edited, dialect).map(|root| root.value());
     if said.as_ref() == Ok(wanted) {

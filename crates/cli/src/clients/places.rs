@@ -1,4 +1,4 @@
-//! Where each client keeps its configuration, as the client itself would look for it.
+//! The paths of the clients' configuration files, found as each client itself looks for them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Target, title};
 use crate::args::McpClient;
 
-/// The directories that clients look in, as far as the surroundings tell.
+/// The directories in which clients look, as far as the environment names them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// `$HOME`.
@@ -17,27 +17,27 @@ pub(crate) struct Places {
     claude: Option<PathBuf>,
     /// `$CODEX_HOME`.
     codex: Option<PathBuf>,
-    /// `$GEMINI_CLI_HOME`, which stands for the home directory.
+    /// `$GEMINI_CLI_HOME`, which replaces the home directory.
     gemini: Option<PathBuf>,
     /// `$GOOSE_PATH_ROOT`.
     goose: Option<PathBuf>,
 }
 
-/// Whose configuration.
+/// Whether the configuration is the user's or a project's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope<'a> {
-    /// The user's, for all projects.
+    /// The user's configuration, for all projects.
     User,
-    /// That of the project in this directory.
+    /// The configuration of the project in this directory.
     Project(&'a Path),
 }
 
-/// Why there is no file to write.
+/// The reason why there is no file to write.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// Nobody said where home is.
+    /// No variable names the home directory.
     Home,
-    /// The client knows no file for a project.
+    /// The client has no configuration file for a project.
     Project(McpClient),
 }
 
@@ -57,7 +57,8 @@ impl std::fmt::Display for NoPlace {
 impl std::error::Error for NoPlace {}
 
 impl Places {
-    /// What the environment says. A relative path has no meaning to a client that is started elsewhere.
+    /// Reads the environment. A relative path is ignored: it would mean another directory for a client that is started
+    /// elsewhere.
     pub(crate) fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = directory("HOME");
@@ -72,7 +73,7 @@ impl Places {
         }
     }
 
-    /// The file that a client reads.
+    /// The configuration file that a client reads.
     pub(crate) fn target(&self, client: McpClient, scope: Scope<'_>) -> Result<Target, NoPlace> {
         let path = match scope {
             Scope::Project(directory) => {

@@ -1,11 +1,12 @@
-//! What holds of any text at all: an edit comes out whole or not at all, says the same the second time, and can be undone.
+//! Properties of edits for arbitrary texts: an edit succeeds completely or fails, a second one changes nothing, and it
+//! can be undone.
 
 use clap::ValueEnum;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Pieces of all three languages, so that some texts are nearly right.
+/// Fragments of all three formats, so that some texts are nearly valid.
 const PIECES: &[&str] = &[
     "{",
     "}",
@@ -55,7 +56,7 @@ const PIECES: &[&str] = &[
     "null",
 ];
 
-/// Beginnings that are right, so that more of what follows is looked at.
+/// Valid beginnings, so that the parsers get further into the text.
 const WHOLE: &[&str] = &[
     "",
     "{}",
@@ -70,7 +71,7 @@ fn texts() -> impl Strategy<Value = String> {
     (prop::sample::select(WHOLE), pieces).prop_map(|(whole, pieces)| whole.to_owned() + &pieces.concat())
 }
 
-/// Whether all that a text says comes again, in its order, in another; commas and blanks may come and go.
+/// Whether everything in a text occurs in the other one, in the same order; commas and blanks may differ.
 fn is_within(text: &str, other: &str) -> bool {
     let says =
         |text: &str| text.replace("extensions: {}", "extensions:").replace([',', ' ', '\n', '\r', '\t'], "");

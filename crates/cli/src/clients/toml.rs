@@ -1,5 +1,5 @@
-//! Our entry in Codex's TOML: the table `[mcp_servers.windlass]`. A new one is appended and an old one cut out of the text,
-//! so that nothing else can change; only what stands in an existing entry is edited in place.
+//! The entry of windlass in Codex's TOML: the table `[mcp_servers.windlass]`. A new table is appended, and an old one
+//! is cut out of the text, so that nothing else can change; only an existing entry is edited in place.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::{Broken, Field, SERVER_NAME, When};
 /// The table with all servers.
 const SERVERS: &str = "mcp_servers";
 
-/// Puts our entry in. One that is there keeps what is not ours to decide.
+/// Inserts the entry. An existing entry keeps the fields that its user may choose.
 pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let document = parse(text)?;
     match entry(text, &document)? {
@@ -22,7 +22,7 @@ pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     }
 }
 
-/// Takes our entry out.
+/// Removes the entry.
 pub(super) fn remove(text: &str) -> Result<String, Broken> {
     let document = parse(text)?;
     if !matches!(entry(text, &document)?, TomlPosition::Entry) {
@@ -37,7 +37,7 @@ pub(super) fn remove(text: &str) -> Result<String, Broken> {
     }
 }
 
-/// What is there of us.
+/// Where the document has an entry of windlass.
 enum TomlPosition {
     NoList,
     NoEntry { inline: bool },
@@ -66,7 +66,7 @@ fn entry(text: &str, document: &Document<&str>) -> Result<TomlPosition, Broken> 
     }
 }
 
-/// The text with our table behind everything else.
+/// The text with the table of windlass appended.
 fn appended(text: &str, fields: &[Field]) -> String {
     let newline = newline(text);
     let gap = match text {
@@ -79,7 +79,7 @@ fn appended(text: &str, fields: &[Field]) -> String {
     text.to_owned() + &gap + &header + &fields.iter().map(line).collect::<String>()
 }
 
-/// The text with our fields set in the entry that is there, or put into an inline table.
+/// The text with the fields set in the existing entry, or added to an inline table.
 fn edited(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let crlf = newline(text) == "\r\n";
     let mut document = parse(text)?.into_mut();
@@ -87,7 +87,7 @@ fn edited(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let entry = servers
         .map(|servers| servers.entry(SERVER_NAME).or_insert_with(|| value(toml_edit::InlineTable::new())));
     let Some(entry) = entry.and_then(Item::as_table_like_mut) else { return Ok(text.to_owned()) };
-    // One that starts no program is another kind of server under our name: nothing of it can stay.
+    // An entry without a command is another kind of server under the same name: none of its fields can stay.
     if entry.get("command").is_none() {
         entry.clear();
     }
@@ -95,7 +95,7 @@ fn edited(text: &str, fields: &[Field]) -> Result<String, Broken> {
     for field in fields {
         changed |= set(entry, field);
     }
-    // The editor writes its own line ends, so a text without a change must not go through it.
+    // The editor writes its own line ends, so an unchanged text must not pass through it.
     match (changed, crlf) {
         (false, _) => Ok(text.to_owned()),
         (true, false) => Ok(document.to_string()),
@@ -103,7 +103,7 @@ fn edited(text: &str, fields: &[Field]) -> Result<String, Broken> {
     }
 }
 
-/// Sets a field if it has to be; what stands around the old value stays. Says whether it did.
+/// Sets a field if it must be set; the formatting around the old value stays. Returns whether the field changed.
 fn set(entry: &mut dyn TableLike, field: &Field) -> bool {
     let mut new = toml_value(&field.value);
     match entry.get_mut(field.name) {
@@ -118,7 +118,7 @@ fn set(entry: &mut dyn TableLike, field: &Field) -> bool {
     true
 }
 
-/// The bytes of our table and of those below it, whole lines each: from the header to the last value.
+/// The byte ranges of the table of windlass and of its sub-tables, in whole lines: from the header to the last value.
 fn regions(text: &str, table: &Table) -> Vec<Range<usize>> {
     let mut regions = Vec::new();
     if let Some(header) = table.span().filter(|_| !table.is_implicit() && !table.is_dotted()) {
@@ -141,7 +141,7 @@ fn regions(text: &str, table: &Table) -> Vec<Range<usize>> {
     regions
 }
 
-/// The text without these lines, and without the blank line before each that would then be one too many.
+/// The text without these lines, and without the blank line before each of them that would then be superfluous.
 fn without(text: &str, regions: &[Range<usize>]) -> String {
     let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
     for region in regions {
@@ -158,7 +158,7 @@ fn without(text: &str, regions: &[Range<usize>]) -> String {
     kept + &text[at..]
 }
 
-/// For an entry that is not a table of its own: the editor takes it out of whatever it is in.
+/// Removes an entry that is not a table of its own: the editor takes it out of the table that contains it.
 fn cut_out(text: &str) -> Result<String, Broken> {
     let mut document = parse(text)?.into_mut();
     if let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) {
@@ -168,7 +168,7 @@ fn cut_out(text: &str) -> Result<String, Broken> {
     Ok(if newline(text) == "\r\n" { edited.replace("\r\n", "\n").replace('\n', "\r\n") } else { edited })
 }
 
-/// What an edit made, if it can be read and still says all else.
+/// Returns the edited text if it can be parsed and everything else in it is unchanged.
 fn verified(edited: String, before: &Document<&str>) -> Result<String, Broken> {
     match parse(&edited) {
         Ok(after) if others(&after) == others(before) => Ok(edited),
@@ -179,12 +179,12 @@ fn verified(edited: String, before: &Document<&str>) -> Result<String, Broken> {
     }
 }
 
-/// All that is said besides our entry.
+/// The content of the document without the entry of windlass.
 fn others(document: &Document<&str>) -> String {
     let mut table = document.as_table().clone();
     if let Some(servers) = table.get_mut(SERVERS).and_then(Item::as_table_like_mut) {
         servers.remove(SERVER_NAME);
-        // A list with nobody in it says nothing.
+        // An empty list means the same as no list.
         if servers.is_empty() {
             table.remove(SERVERS);
         }
@@ -192,7 +192,7 @@ fn others(document: &Document<&str>) -> String {
     plain(&Item::Table(table))
 }
 
-/// What an item says, without comments, layout, and the order of names.
+/// The content of an item, without comments, layout, and the order of names.
 fn plain(item: &Item) -> String {
     let bare = |value: &Value| {
         let mut value = value.clone();
@@ -259,7 +259,7 @@ mod tests {
     const OURS: &str =
         "[mcp_servers.windlass]\ncommand = \"windlass\"\nargs = [\"mcp\"]\ntool_timeout_sec = 600\n";
 
-    /// In and out again, and in a second time without a change.
+    /// Inserts the entry and removes it again, and checks that a second insertion changes nothing.
     fn check(before: &str, after: &str) {
         let inserted = insert(before, &ours(&["mcp"])).expect("it can be edited");
         assert_eq!(inserted, after);

@@ -1,7 +1,7 @@
-//! Our entry in Goose's YAML: `windlass` under the top level's `extensions`. YAML is far larger than what is read here:
-//! lines of a block mapping and their indentation. Whatever is written otherwise is refused rather than guessed.
+//! The entry of windlass in Goose's YAML: `windlass` under the top level's `extensions`. This file reads only a small
+//! part of YAML: the lines of a block mapping and their indentation. It rejects everything else instead of guessing.
 //!
-//! Goose writes this file itself, sorted and in its own style; an entry that it rewrote is recognised.
+//! Goose writes this file itself, sorted and in its own style; an entry that Goose rewrote is recognised.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::{Broken, Field, SERVER_NAME, When};
 const EXTENSIONS: &str = "extensions";
 const UNIT: &str = "  ";
 
-/// Puts our entry in. One that is there keeps what is not ours to decide.
+/// Inserts the entry. An existing entry keeps the fields that its user may choose.
 pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     let lines = Line::all(text);
     match YamlPosition::find(&lines)? {
@@ -23,7 +23,8 @@ pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
             let block = block(fields, UNIT, newline(text));
             Ok(replaced(&lines, &(line..line + 1), &(written + &block)))
         }
-        // First, because where the last entry ends is not certain without reading all of YAML.
+        // The entry becomes the first one, because the end of the last entry is not certain without parsing all of
+        // YAML.
         YamlPosition::NoEntry { first, indent } => {
             Ok(replaced(&lines, &(first..first), &block(fields, &" ".repeat(indent), newline(text))))
         }
@@ -31,7 +32,7 @@ pub(super) fn insert(text: &str, fields: &[Field]) -> Result<String, Broken> {
     }
 }
 
-/// Takes our entry out, and the list with it if it was alone there.
+/// Removes the entry, and the list too if nothing else is in it.
 pub(super) fn remove(text: &str) -> Result<String, Broken> {
     let lines = Line::all(text);
     let YamlPosition::Entry { lines: entry, list, alone } = YamlPosition::find(&lines)? else {
@@ -45,7 +46,7 @@ pub(super) fn remove(text: &str) -> Result<String, Broken> {
     Ok(replaced(&lines, &(list..list + 1), ""))
 }
 
-/// A line with its end.
+/// A line, including its line end.
 #[derive(Clone, Copy, Debug)]
 struct Line<'a> {
     text: &'a str,
@@ -56,7 +57,7 @@ impl<'a> Line<'a> {
         text.split_inclusive('\n').map(|text| Self { text }).collect()
     }
 
-    /// Without indentation and end.
+    /// The line without its indentation and line end.
     fn content(self) -> &'a str {
         self.text.trim()
     }
@@ -65,7 +66,7 @@ impl<'a> Line<'a> {
         self.text.len() - self.text.trim_start_matches(' ').len()
     }
 
-    /// Whether it says anything.
+    /// Whether the line has content besides blanks and comments.
     fn counts(self) -> bool {
         !self.content().is_empty() && !self.content().starts_with('#')
     }
@@ -86,7 +87,7 @@ impl<'a> Line<'a> {
         (ends && plain).then_some(key.trim_end())
     }
 
-    /// What follows the key, without a comment.
+    /// The text after the key, without a comment.
     fn value(self) -> &'a str {
         let rest = self.key().and_then(|key| {
             let content = self.content();
@@ -96,17 +97,17 @@ impl<'a> Line<'a> {
         without_comment(rest.unwrap_or_default())
     }
 
-    /// The comment at its end, with the blank before it.
+    /// The comment at the end of the line, with the blank before it.
     fn comment(self) -> &'a str {
         let content = self.text.trim_end();
         content.find(" #").map_or("", |at| &content[at..])
     }
 }
 
-/// What is there of us. Numbers are those of lines.
+/// Where the text has an entry of windlass. Numbers are line numbers.
 enum YamlPosition {
     NoList,
-    /// The list is there with nothing in it.
+    /// The list is present and empty.
     Empty {
         line: usize,
     },
@@ -141,7 +142,7 @@ impl YamlPosition {
         }
     }
 
-    /// Looks for us among the entries of the list.
+    /// Looks for the entry of windlass in the list.
     fn below(lines: &[Line<'_>], (list, end): (usize, usize), child: usize) -> Result<Self, Broken> {
         let indent = lines[child].indent();
         if lines[child].key().is_none() || indent == 0 {
@@ -153,14 +154,14 @@ impl YamlPosition {
             return Ok(Self::NoEntry { first: list + 1, indent });
         };
         let next = (start + 1..end).find(|at| is_entry(&lines[*at])).unwrap_or(end);
-        // Blank lines and comments before the next entry are that one's.
+        // Blank lines and comments before the next entry belong to that one.
         let last = (start..next).rfind(|at| lines[*at].counts()).unwrap_or(start);
         let alone = (child..end).filter(|at| is_entry(&lines[*at])).count() == 1;
         Ok(Self::Entry { lines: start..last + 1, list, alone })
     }
 }
 
-/// Refuses what is certainly no block mapping.
+/// Rejects text that is certainly no block mapping.
 fn check(lines: &[Line<'_>]) -> Result<(), Broken> {
     let mut documents = 0;
     for (at, line) in lines.iter().enumerate() {
@@ -196,13 +197,13 @@ fn appended(text: &str, fields: &[Field]) -> String {
     format!("{text}{gap}{EXTENSIONS}:{newline}{}", block(fields, UNIT, newline))
 }
 
-/// Our entry as lines.
+/// The entry of windlass as lines.
 fn block(fields: &[Field], indent: &str, newline: &str) -> String {
     let line = |field: &Field| format!("{indent}{UNIT}{}: {}{newline}", field.name, written(&field.value));
     format!("{indent}{SERVER_NAME}:{newline}") + &fields.iter().map(line).collect::<String>()
 }
 
-/// Sets what has to be set in the entry that is there.
+/// Sets the fields that must be set in the existing entry.
 fn updated(text: &str, lines: &[Line<'_>], entry: Range<usize>, fields: &[Field]) -> Result<String, Broken> {
     let Some(inner) = lines[entry.start + 1..entry.end].iter().find(|line| line.counts()) else {
         return Err(broken(entry.start, format!("`{SERVER_NAME}` is not written as one line per value")));
@@ -219,7 +220,7 @@ fn updated(text: &str, lines: &[Line<'_>], entry: Range<usize>, fields: &[Field]
     Ok(edited)
 }
 
-/// The lines of an entry in whose place a field goes; none if it may stay as it is.
+/// The lines of an entry that a field replaces; `None` if the field may stay as it is.
 fn to_write(lines: &[Line<'_>], body: Range<usize>, indent: usize, field: &Field) -> Option<Range<usize>> {
     let is_field = |at: &usize| lines[*at].indent() == indent && lines[*at].key() == Some(field.name);
     let Some(start) = body.clone().find(is_field) else { return Some(body.end..body.end) };
@@ -232,12 +233,12 @@ fn to_write(lines: &[Line<'_>], body: Range<usize>, indent: usize, field: &Field
     (!stays).then_some(start..end)
 }
 
-/// What the lines of a field say, if it is a word or a list of words.
+/// The value in the lines of a field, if it is a word or a list of words.
 fn said(lines: &[Line<'_>]) -> Option<Value> {
     let (first, rest) = lines.split_first()?;
     let value = first.value();
     if let Some(inside) = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        // What is written in JSON's way is read so; words without quotes are words.
+        // Values in JSON syntax are parsed as JSON; words without quotes are strings.
         let plain = || inside.split(',').map(|item| scalar(item.trim())).collect::<Option<_>>();
         return serde_json::from_str(value).ok().or_else(plain);
     }
@@ -259,7 +260,7 @@ fn scalar(text: &str) -> Option<Value> {
     Some(text.into())
 }
 
-/// A value without the comment behind it; a # in quotes is none.
+/// A value without the comment behind it; a `#` in quotes starts no comment.
 fn without_comment(value: &str) -> &str {
     if value.starts_with('#') {
         return "";
@@ -273,7 +274,7 @@ fn without_comment(value: &str) -> &str {
     comments.find(|before| closing.is_none_or(|closing| before.ends_with(closing))).unwrap_or(value)
 }
 
-/// A value that no YAML reader takes for anything else: strings as in JSON, which is YAML too.
+/// A value in a form that all YAML parsers read alike: strings as in JSON, which is also YAML.
 fn written(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
@@ -330,7 +331,7 @@ mod tests {
         lines.iter().map(|line| format!("{indent}{line}\n")).collect()
     }
 
-    /// In and out again, and in a second time without a change.
+    /// Inserts the entry and removes it again, and checks that a second insertion changes nothing.
     fn check(before: &str, after: &str) {
         let inserted = insert(before, &ours(&["mcp"])).expect("it can be edited");
         assert_eq!(inserted, after);

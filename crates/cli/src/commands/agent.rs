@@ -1,4 +1,4 @@
-//! `windlass agent`: a task, a model and the tools, at a terminal or in a pipe.
+//! `windlass agent`: runs an agent on a task, at a terminal or in a pipe.
 
 mod answer_schema;
 mod cells;
@@ -42,10 +42,10 @@ use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
 
-/// Events that may wait to be shown.
+/// The capacity of the queue of events that wait to be shown.
 const EVENTS: usize = 1024;
 
-/// Works on a task, or does what was asked for instead.
+/// Works on a task, or runs the subcommand that was given.
 pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
     if let Some((what, file)) = order.portable.asked()? {
         return portable::run(&portable::PortableRequest { what, file, options: &order.portable }, &config);
@@ -73,7 +73,7 @@ pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
     }
 }
 
-/// A command behind options is read as a task, which would be sent to a model.
+/// Rejects a subcommand behind options: it would be taken for a task and sent to a model.
 fn refuse_misplaced_command(prompt: Option<&str>) -> Result<(), Usage> {
     const COMMANDS: [&str; 5] = ["resume", "fork", "threads", "config", "trust"];
     match prompt.filter(|prompt| COMMANDS.contains(prompt)) {
@@ -84,7 +84,7 @@ fn refuse_misplaced_command(prompt: Option<&str>) -> Result<(), Usage> {
     }
 }
 
-/// A task, from its beginning.
+/// A task and its starting point.
 struct Job {
     beginning: Beginning,
     prompt: Option<String>,
@@ -113,7 +113,8 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let watching = tokio::spawn(watcher.watch(root.clone(), (received, watched)));
     team.say_entries(&root, words).await;
     let ended = until_done(&team, &root, (&mut signals, unwatched)).await;
-    // Before anything is closed: ending what still runs takes seconds, and nothing may come between an answer and its reader.
+    // The answer is printed before anything is closed: ending what still runs takes seconds, and nothing may delay the
+    // answer.
     let handed_over = ended.answer().map(|answer| outcome::hand_over((&job.options, &config), Some(answer)));
     team.close().await;
     drop(team);
@@ -130,7 +131,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     Ok(outcome::misfit(&ended, schema.as_ref()).unwrap_or(ended.exit()))
 }
 
-/// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.
+/// Waits for the end of the task or for a signal that ends it; returns also when the reader of the events has gone.
 async fn until_done(
     team: &Team,
     root: &ThreadId,

@@ -1,5 +1,5 @@
-//! `windlass app-server`: an engine for programs that speak the app-server dialect, there until its client goes or
-//! somebody ends it.
+//! `windlass app-server`: an engine for programs that speak the app-server dialect. It runs until its client
+//! disconnects or a signal ends it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::listening;
 use crate::remedies::Interface;
 use crate::sessions;
 
-/// How long the end of a command's output is waited for after its exit, as the dialect has it.
+/// How long to wait for the end of a command's output after its exit, as the dialect specifies it.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Far more than a machine runs at once. One more is refused, and nobody is ended for it.
+/// Far more sessions than a machine runs at once. One more is rejected, and none is ended to make room.
 const MOST_RUNNING: usize = 16 * 1024;
 
-/// Serves until it is over, and leaves nothing running.
+/// Serves until the client disconnects or a signal arrives, and leaves nothing running.
 pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     let listener = listening::bind(&order.listening, Listen::Stdio).await?;
@@ -56,8 +56,8 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// Commands that crash leave no core file in somebody's workspace, as the dialect has it. Those that want one can raise the
-/// limit again.
+/// Commands that crash leave no core file in the user's workspace, as the dialect specifies it. A command that wants
+/// one can raise the limit again.
 fn dump_no_cores() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Core);
     // Lowering a limit is always allowed.
@@ -66,14 +66,14 @@ fn dump_no_cores() {
 
 /// The policies of requests that name none.
 struct UnstatedPolicies {
-    /// Of `command/exec`.
+    /// For `command/exec`.
     command: Policy,
-    /// Of `process/spawn`, which cannot name one.
+    /// For `process/spawn`, whose requests cannot name one.
     process: Policy,
 }
 
-/// `--sandbox` decides, else the user's `sandbox_mode`. Where neither is given, the dialect does: a command is read-only without a
-/// network, and a process is not confined.
+/// The policies are those of `--sandbox`, else of the user's `sandbox_mode`. If neither is given, the dialect decides:
+/// a command is read-only without a network, and a process is not confined.
 fn unstated_policies(order: &AppServe, config: &Config) -> Result<UnstatedPolicies> {
     let same = |policy: Policy| UnstatedPolicies { command: policy.clone(), process: policy };
     if let Some(name) = order.sandbox {

@@ -1,5 +1,5 @@
-//! `windlass run-cell`, never typed by people: runs one script of a model inside a sandbox. Like the sandbox's helper it is recognised
-//! before anything else is done: nothing of the user's is read in it.
+//! `windlass run-cell`, never typed by people: runs one script of a model inside a sandbox. Like the sandbox's helper
+//! it is recognised first of all in `main`, so that it reads no data of the user.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,12 +13,12 @@ use crate::commands::confine;
 const VERB: &str = "run-cell";
 const NAME: &str = "windlass-cell";
 
-/// Whether this process was started as one.
+/// Whether this process was started as a cell helper.
 pub(crate) fn asked_for() -> bool {
     confine::started_as(NAME, VERB)
 }
 
-/// Runs the script that comes over standard input, which is a stream in both directions.
+/// Runs the script that arrives on standard input, which is a stream in both directions.
 pub(crate) fn run() -> ExitCode {
     let stream = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     match stream.and_then(|stream| windlass_agent::run_cell(stream, || std::process::exit(1))) {
@@ -27,7 +27,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// How an agent starts one, by way of the sandbox's helper, which is this same program.
+/// The program with which an agent starts one, through the sandbox's helper; both are this same program.
 pub(crate) fn program() -> HelperProgram {
     confine::itself_as(NAME, VERB)
 }

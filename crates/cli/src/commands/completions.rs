@@ -1,4 +1,4 @@
-//! `windlass completions`: what a shell needs to complete our words, made from the same definition as the help.
+//! `windlass completions`: completion scripts for shells, generated from the same definition as the help.
 
 use anyhow::Result;
 use clap::{Command, CommandFactory};
@@ -21,7 +21,7 @@ pub(crate) fn run(shell: Shell) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// The definition without the verbs that windlass says only to itself.
+/// The definition without the subcommands that windlass uses internally.
 fn typed_by_people() -> Command {
     let whole = Windlass::command();
     let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();

@@ -1,5 +1,6 @@
-//! `windlass confine`, never typed by people: the helper of a sandbox, which confines itself and becomes the command. Like
-//! the guardian it is recognised before anything else is done, because it must have no thread and costs every command.
+//! `windlass confine`, never typed by people: the helper of a sandbox, which confines itself and becomes the command.
+//! Like the guardian it is recognised first of all in `main`, because it must have no second thread and its start
+//! delays every command.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +17,7 @@ pub(crate) fn asked_for() -> bool {
     started_as(NAME, VERB)
 }
 
-/// Whether this process was started under this name, for this purpose.
+/// Whether this process was started under this name with this subcommand.
 pub(super) fn started_as(name: &str, verb: &str) -> bool {
     let mut words = std::env::args_os();
     words.next().is_some_and(|word| word == name) && words.next().is_some_and(|word| word == verb)
@@ -27,12 +28,12 @@ pub(crate) fn run() {
     helper::run();
 }
 
-/// How an engine starts one.
+/// The program with which an engine starts a helper.
 pub(crate) fn program() -> HelperProgram {
     itself_as(NAME, VERB)
 }
 
-/// How to start this same program under another name.
+/// This same program under another name.
 pub(super) fn itself_as(name: &str, verb: &str) -> HelperProgram {
     HelperProgram {
         program: ITSELF.into(),
@@ -40,7 +41,7 @@ pub(super) fn itself_as(name: &str, verb: &str) -> HelperProgram {
     }
 }
 
-/// No word of ours holds a NUL byte.
+/// None of these strings contains a NUL byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `windlass demo`: does the real thing, as an agent would, and shows what a model would see and what it was spared.
+//! `windlass demo`: runs real sessions, as an agent would, and shows what a model sees and how many tokens it saves.
 //! Everything happens on this machine, within seconds, and nothing is left running.
 
 mod progress;
@@ -26,13 +26,13 @@ use crate::report;
 pub(crate) use self::runaway::stray;
 pub(crate) use self::server::serve;
 
-/// How long anything in the demo may take before it has failed.
+/// How long anything in the demo may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The variable in which scripts of the demo find this very program.
+/// The variable from which the demo's scripts take the path of this program.
 const OWN_PROGRAM: &str = "WINDLASS_DEMO_PROGRAM";
 
-/// Plays every scene.
+/// Runs all scenes.
 pub(crate) async fn run(config: Config) -> Result<Exit> {
     let theatre = DemoEngine::open(&config)?;
     let stage = DemoOutput::new(&config);
@@ -50,7 +50,7 @@ pub(crate) async fn run(config: Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// What was printed, and what of it a model would have to read, in tokens.
+/// The size of the printed output, and of the part that a model has to read, in tokens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Saving {
     printed: Tokens,
@@ -70,7 +70,7 @@ impl std::ops::AddAssign for Saving {
     }
 }
 
-/// The engine and what every command in the demo has in common.
+/// The engine and the settings that all commands of the demo share.
 struct DemoEngine {
     engine: Engine,
     environment: Vec<(OsString, OsString)>,
@@ -80,7 +80,7 @@ struct DemoEngine {
 
 impl DemoEngine {
     fn open(config: &Config) -> Result<Self> {
-        // Nobody here deserves the usual two seconds before KILL.
+        // No command of the demo needs the usual two seconds before KILL.
         let patience = KillDelays { grace: Duration::from_millis(300), ..KillDelays::default() };
         let limits = ServerLimitWords::default();
         let grounds = confinement::grounds(LayersName::All, config);
@@ -111,7 +111,7 @@ impl DemoEngine {
         spec
     }
 
-    /// Ends everything and says what is still there.
+    /// Ends everything and returns the processes that are still alive.
     async fn close(self) -> Vec<windlass_engine::ProcessLine> {
         let sessions = self.engine.sessions();
         let end = self.engine.shutdown().await;
@@ -119,7 +119,7 @@ impl DemoEngine {
     }
 }
 
-/// Waits for a pattern in what is printed from `from` on, and says what matched.
+/// Waits for a pattern in the output after `from`, and returns the match.
 async fn printed(session: &Session, pattern: &str, from: Offset) -> Result<String> {
     let until = Until { from, ..Until::pattern(Pattern::new(pattern)?) }.by(Instant::now() + PATIENCE);
     match session.wait(&until).await {
@@ -137,12 +137,12 @@ async fn exited(session: &Session) -> Result<()> {
     }
 }
 
-/// What was printed from `from` on, byte for byte.
+/// The output after `from`, byte for byte.
 fn raw_text(journal: &Journal, from: Offset) -> String {
     Utf8::decode(&bytes(journal, Span::new(from, journal.end())), from).into_text()
 }
 
-/// The same, as a terminal would finally show it.
+/// The same as settled text.
 fn settled_text(journal: &Journal, from: Offset) -> String {
     settle(&bytes(journal, Span::new(from, journal.end())), from).into_text()
 }

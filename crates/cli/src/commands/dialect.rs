@@ -1,4 +1,4 @@
-//! `windlass app-server generate-schema` and its siblings: a protocol in other languages than Rust.
+//! `windlass app-server generate-schema` and its siblings: a protocol's schema for other languages than Rust.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::args::{Destination, DialectCommand};
 use crate::failure::Exit;
 use crate::printing::{print, print_text};
 
-/// Prints or writes what is asked for.
+/// Prints or writes the requested schema.
 pub(crate) fn run(order: &DialectCommand, dialect: &Dialect) -> Result<Exit> {
     let (text, ending, destination) = match order {
         DialectCommand::GenerateSchema(destination) => (dialect.json_schema(), "schema.json", destination),

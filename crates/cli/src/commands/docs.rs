@@ -1,4 +1,4 @@
-//! `windlass __docs`: the reference page of the command line, made from its definition so that it cannot be wrong.
+//! `windlass __docs`: the reference page of the command line, generated from its definition so that it cannot be wrong.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::args::Windlass;
 use crate::failure::Exit;
 use crate::printing::print;
 
-/// A reader's terminal has no part in a page that is committed.
+/// A fixed width: the page is committed and must not depend on a terminal.
 const WIDTH: usize = 100;
 
 /// Prints the page.
@@ -26,7 +26,7 @@ fn page() -> Result<String> {
     Ok(page)
 }
 
-/// A command, then the verbs below it.
+/// Describes a command, then its subcommands.
 fn describe(command: &mut Command, page: &mut String) -> Result<()> {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
     let help = command.render_long_help().to_string();

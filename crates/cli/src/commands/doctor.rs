@@ -1,5 +1,5 @@
-//! `windlass doctor`: what this machine supports and what is missing, one line per check, in plain words. It looks and
-//! changes nothing, and it uses no network unless it is asked to.
+//! `windlass doctor`: reports what this machine supports and what is missing, one line per check, in plain words. It
+//! changes nothing, and it uses the network only on request.
 
 mod agent;
 mod clients;
@@ -18,7 +18,7 @@ use crate::config::{Colour, Config};
 use crate::failure::Exit;
 use crate::printing::{displayable, print};
 
-/// Looks at everything, and says it.
+/// Runs all checks and prints the results.
 pub(crate) fn run(order: &Doctor, config: &Config) -> Result<Exit> {
     let mut checks = checks(config);
     checks.extend(agent::checks(order, config));
@@ -42,18 +42,18 @@ fn checks(config: &Config) -> Vec<Check> {
     checks
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug)]
 struct Check {
     name: &'static str,
     verdict: CheckResult,
-    /// What is so.
+    /// The finding.
     message: String,
-    /// What to do about it.
+    /// Advice for the user.
     advice: Option<String>,
 }
 
-/// What it means for windlass.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CheckResult {
     /// As it should be.
@@ -117,7 +117,7 @@ fn json(checks: &[Check], problems: usize) -> Value {
     json!({ "problems": problems, "checks": checks.iter().map(check).collect::<Vec<_>>() })
 }
 
-/// A small file of the kernel's, without the newline; nothing if it cannot be read.
+/// A small file of the kernel, without the newline; `None` if it cannot be read.
 fn kernel_file(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }

@@ -1,5 +1,5 @@
-//! `windlass exec-server`: a place where an agent that runs elsewhere starts processes and keeps files, there until its
-//! client goes or somebody ends it.
+//! `windlass exec-server`: starts processes and stores files for an agent that runs elsewhere. It runs until its client
+//! disconnects or a signal ends it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use crate::failure::Exit;
 use crate::remedies::Interface;
 use crate::{listening, printing, sessions};
 
-/// Far more than a machine runs at once. One more is refused, and nobody is ended for it.
+/// Far more sessions than a machine runs at once. One more is rejected, and none is ended to make room.
 const MOST_RUNNING: usize = 16 * 1024;
 
-/// Serves until it is over, and leaves nothing running.
+/// Serves until the client disconnects or a signal arrives, and leaves nothing running.
 pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     let listener = listening::bind(&order.listening, Listen::Stdio).await?;
@@ -69,7 +69,7 @@ fn place(config: &Config) -> Result<ExecEnvironment> {
     })
 }
 
-/// The user's shell, if clients know how to talk to it.
+/// The user's shell, if clients support it; otherwise another one.
 fn shell(asked: &OsStr) -> PathBuf {
     let asked = Path::new(asked);
     let is_known =

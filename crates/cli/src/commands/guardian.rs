@@ -1,5 +1,6 @@
-//! `windlass guardian FAMILY`, never typed by people: outlives the runtime that started it by a moment and ends what it
-//! left. It is recognised before anything else is done, because from its first instruction a life may depend on it.
+//! `windlass guardian FAMILY`, never typed by people: outlives the runtime that started it for a moment and ends the
+//! processes that the runtime left. It is recognised first of all in `main`: the runtime may die at any moment after it
+//! started the guardian.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -16,7 +17,7 @@ use windlass_sys::tree;
 use crate::config::ITSELF;
 
 const VERB: &str = "guardian";
-/// Differs from the name of a runtime: `pkill windlass` does not hit the guardians, and they clean up.
+/// Differs from the name of a runtime: `pkill windlass` does not match the guardians, and they clean up.
 const NAME: &CStr = c"wl-guardian";
 
 /// The family to watch over, if this process was started as a guardian.
@@ -26,9 +27,9 @@ pub(crate) fn asked_for() -> Option<u32> {
     if is_guardian { words.next()?.to_str()?.parse().ok() } else { None }
 }
 
-/// Stands guard until its runtime is gone and nothing of it is left.
+/// Waits until the runtime has died and all of its processes are ended.
 pub(crate) fn run(family: u32) -> ExitCode {
-    // Where the kernel refuses, the name is that of the link through which it was executed.
+    // If the kernel refuses, the name stays that of the link through which this program was executed.
     let _ = rustix::thread::set_name(NAME);
     let _ = process::hide_from_others();
     let registration = std::env::var_os(guardian::REGISTRATION).map(PathBuf::from);
@@ -36,44 +37,45 @@ pub(crate) fn run(family: u32) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// How an engine starts one: this same program under another name.
+/// The program with which an engine starts one: this same program under another name.
 pub(crate) fn program(family: u32) -> GuardianProgram {
     let words = [VERB, &family.to_string()].map(|word| c_string(OsStr::new(word)));
     GuardianProgram { program: ITSELF.into(), arguments: [NAME.into()].into_iter().chain(words).collect() }
 }
 
-/// Ends what is left of runtimes that died together with their guardians: each family of processes gets a guardian whose
-/// runtime is gone, so that it begins at once and goes on when this process ends. The marks must be of sessions in a state
-/// directory of this user, in this pid namespace and since this boot. Returns the guardians.
+/// Ends what is left of runtimes that died together with their guardians: each family of processes gets a guardian
+/// whose runtime is gone, so that it begins at once and goes on when this process ends. The marks must belong to
+/// sessions in a state directory of this user, in this pid namespace and since this boot. Returns the guardians.
 pub(crate) fn sweep(abandoned: &[Mark]) -> Vec<Process> {
     let families: BTreeSet<u32> = abandoned.iter().map(|mark| mark.runtime_tag().family()).collect();
-    // A sandbox ends everything in it by itself, and its processes cannot be signalled from inside by those around it.
+    // The end of a sandbox ends everything in it, and its processes cannot signal those outside.
     if families.is_empty() || mark::in_sandbox() {
         return Vec::new();
     }
     start_unguarded(tree::living_families(&families).into_iter().map(|family| (family, None)))
 }
 
-/// The same for runtimes that are registered in a state directory, whether or not a record of their sessions is there. Their
-/// guardians remove the registrations when nothing is left.
+/// The same for runtimes that are registered in a state directory, whether or not a record of their sessions exists.
+/// Their guardians remove the registrations when nothing is left.
 pub(crate) fn sweep_registered(store: &Store) -> Vec<Process> {
     let dead = store.dead_runtimes();
     if dead.is_empty() || mark::in_sandbox() {
         return Vec::new();
     }
-    // Without a look whether any process is alive: one look can miss a process that forks and exits at once.
+    // This does not check first whether any process is alive: a single check can miss a process that forks and exits at
+    // once.
     start_unguarded(dead.into_iter().map(|runtime| (runtime.family, Some(runtime.registration))))
 }
 
 fn start_unguarded(families: impl Iterator<Item = (u32, Option<PathBuf>)>) -> Vec<Process> {
     let unguarded = families.filter(|(family, _)| !is_guarded(*family));
-    // One that cannot be started now is started by the next windlass.
+    // If a guardian cannot be started now, the next windlass starts it.
     let start =
         |(family, file): (u32, Option<PathBuf>)| guardian::start(&program(family), file.as_deref()).ok();
     unguarded.filter_map(start).map(Guardian::release).collect()
 }
 
-/// Whether a guardian of this family is at work already: a second TERM means haste to some programs.
+/// Whether a guardian of this family runs already: a second TERM makes some programs skip their cleanup.
 fn is_guarded(family: u32) -> bool {
     let wanted = [NAME.to_bytes(), VERB.as_bytes(), family.to_string().as_bytes(), b""].join(&0);
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -81,7 +83,7 @@ fn is_guarded(family: u32) -> bool {
     numbered.any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|words| words == wanted))
 }
 
-/// Neither a word of ours nor a number holds a NUL byte.
+/// Neither the fixed strings nor a number contains a NUL byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 //! Detached sessions, without a daemon: each has a *shim*, this same program in the background, which runs an engine
 //! with that one session until it is over.
 //!
-//! `windlass run --detach` starts the shim with the words that were typed, under the hidden verb `keep`, and waits for
-//! its report: one line once the session runs, or the usual explanation and exit code. A shim that was started inside
-//! another windlass session bears that session's mark like everything there, and ends with it.
+//! `windlass run --detach` starts the shim with the words that were typed, under the hidden subcommand `keep`, and
+//! waits for its report: one line once the session runs, or the usual explanation and exit code. A shim that was
+//! started inside another windlass session carries that session's mark like everything there, and ends with it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::ErrorKind;
@@ -31,13 +31,13 @@ use crate::sessions::State;
 const VERB: &str = "keep";
 const NAME: &str = "windlass-shim";
 
-/// What a shim reports once its session runs, before the number.
+/// The word before the session's number in a shim's report that its session runs.
 const STARTED: &str = "started ";
 
-/// How long a shim may take to start its session: much more than it needs on a machine that is overloaded.
+/// How long a shim may take to start its session: much more than it needs on an overloaded machine.
 const REPORTED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Starts a shim, and says what it reports.
+/// Starts a shim, and passes its report on.
 pub(crate) fn start(order: &Run, config: &Config) -> Result<Exit> {
     let mut shim = background::start(&program(config)).context("cannot start the shim")?;
     let report = match shim.report(REPORTED_WITHIN) {
@@ -56,7 +56,7 @@ pub(crate) fn start(order: &Run, config: &Config) -> Result<Exit> {
     }
 }
 
-/// The same words under another verb: whoever parses them again finds the same order.
+/// The same words under another subcommand: the shim parses them to the same arguments.
 fn program(config: &Config) -> BackgroundProgram {
     let words = std::env::args_os().skip(2);
     let variable = |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
@@ -72,7 +72,7 @@ fn program(config: &Config) -> BackgroundProgram {
     }
 }
 
-/// What the kernel gave us holds no NUL byte.
+/// Strings from the kernel contain no NUL byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }
@@ -94,7 +94,7 @@ fn tell_started(id: SessionId, order: &Run) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// A shim that fails explains itself as `run` would, and exits as it would.
+/// Passes on the explanation and the exit code of a shim that failed: they are those of `run`.
 fn pass_on_failure(shim: Background, report: &[u8]) -> Result<Exit> {
     write_all(rustix::stdio::stderr(), report)?;
     match shim.ended().context("cannot tell what became of the shim")?.how {
@@ -104,7 +104,7 @@ fn pass_on_failure(shim: Background, report: &[u8]) -> Result<Exit> {
     }
 }
 
-/// The shim's whole life.
+/// Runs the shim until its session is over.
 pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let sandbox = order.sandbox.clone();
     let mut spec = plan::detached(order, &config)?;
@@ -119,7 +119,8 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let session = begin(&engine, spec).await?;
     tokio::select! {
         () = over(&session) => {}
-        // Asked for by name, so that the receipt says `stopped`; the shutdown finds nothing left to end.
+        // The session is stopped by name, so that the receipt says `stopped`; the shutdown then finds nothing left to
+        // end.
         _ = told_to_end.recv() => drop(session.stop().await),
     }
     engine.shutdown().await;
@@ -133,7 +134,8 @@ fn unremembered(error: &Error) -> Error {
     Unremembered(format!("{error:#}")).into()
 }
 
-/// The request to end. What a terminal sends is caught and not listened to: a shim has none, but anybody may signal.
+/// Catches the signals that ask a program to end. Those that a terminal sends are caught and ignored: a shim has no
+/// terminal, but any process of the user may send them.
 pub(crate) fn catch_signals() -> Result<Arrivals> {
     let catch = |kind| signal(kind).context("cannot catch signals");
     for kind in [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()] {
@@ -142,7 +144,8 @@ pub(crate) fn catch_signals() -> Result<Arrivals> {
     catch(SignalKind::terminate())
 }
 
-/// Starts the session and reports it. One that nobody could find later, or that nobody was told of, is ended again.
+/// Starts the session and reports it. A session that could not be found later, or whose report did not arrive, is ended
+/// again.
 async fn begin(engine: &Engine, spec: CommandSpec) -> Result<Session> {
     let session = engine.start(spec)?;
     let begun = match session.trouble() {
@@ -163,19 +166,21 @@ fn report(id: SessionId) -> Result<()> {
 
 /// Waits until no more output can come and nothing that the session started is alive.
 pub(crate) async fn over(session: &Session) {
-    // An error means that nobody watches the session any more, which is an end too.
+    // An error means that the engine no longer watches the session, which is an end too.
     let _ = session.watch().wait_for(|progress| progress.closed).await;
     loop {
         let left = left_running(session);
         if left.is_empty() {
             return;
         }
-        // A thread may stand in there while we are told to end; it is let go of when its processes are.
+        // A thread may still block in this wait when the shim is asked to end; it continues when its processes have
+        // ended.
         let _ = tokio::task::spawn_blocking(move || left.iter().for_each(wait_for_death)).await;
     }
 }
 
-/// What is alive, each held first and then asked for again, so that no stranger of the same number is waited for.
+/// The living processes. Each is opened first and then checked again, so that no unrelated process that reuses its
+/// number is waited for.
 fn left_running(session: &Session) -> Vec<Process> {
     let found = session.processes();
     let mut held: Vec<_> = found.iter().filter_map(|line| Process::open(Pid::new(line.pid)).ok()).collect();

@@ -1,4 +1,4 @@
-//! `windlass log`: reads what a session printed, whoever ran it and whether or not it is over.
+//! `windlass log`: reads the output of a session, whichever runtime ran it and whether or not it is over.
 
 mod answer;
 mod choice;
@@ -20,7 +20,7 @@ use crate::failure::{Exit, Usage};
 use crate::printing::{print, say, write_all};
 use crate::sessions::{self, State, may_print};
 
-/// What an answer in JSON holds unless told otherwise.
+/// The budget of a JSON reply unless an option sets it.
 const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);
 
 /// Reads a log.
@@ -51,7 +51,7 @@ struct LogQuery<'a> {
 }
 
 impl LogQuery<'_> {
-    /// Not everything that can be typed goes together.
+    /// Rejects options that cannot be combined.
     fn check(&self) -> Result<()> {
         let choice = &self.order.choice;
         let by_line = choice.lines.is_some() || choice.tail.is_some() || choice.grep.is_some();
@@ -95,7 +95,7 @@ impl LogQuery<'_> {
         screen_text(&self.journal)
     }
 
-    /// Everything that was asked for, as it is read. Gives the part of the output that was looked at.
+    /// Prints all requested output as it is read. Returns the part of the output that was read.
     fn print_all(&self) -> Result<Span> {
         match self.view() {
             ViewKind::Screen => print(self.screen() + "\n").map(|()| self.all()),
@@ -160,7 +160,8 @@ impl LogQuery<'_> {
         Ok(self.span().intersect(self.all()))
     }
 
-    /// Explains an empty result: the match may be in the raw bytes only, or the program may draw on the alternate screen.
+    /// Explains an empty result: the match may be in the raw bytes only, or the program may draw on the alternate
+    /// screen.
     fn say_why_nothing_shows(&self) {
         let id = self.record.start.id;
         if let Some(raw) = self.overwritten_match() {
@@ -175,17 +176,17 @@ impl LogQuery<'_> {
         }
     }
 
-    /// Reports missing parts of the requested output on standard error, with the reason. Gaps that retention made are left
-    /// out: they are expected, and the output or a line before has shown them.
+    /// Reports missing parts of the requested output on standard error, with the reason. Gaps that retention made are
+    /// left out: they are expected, and the output or a line before has shown them.
     fn explain(&self, read: Span) {
-        /// The reason is mostly the same for all.
+        /// The most missing parts that are listed: the reason is mostly the same for all.
         const TOLD: usize = 5;
         let missing = self.journal.account().missing_in(read);
         let unexpected = missing.iter().filter(|missing| !missing.is_expected());
         for missing in unexpected.take(TOLD).filter(|_| !self.prints_bytes()) {
             say!("windlass: {}", missing_line(missing));
         }
-        // Output of removed files that the session's windlass still has open is there, for as long as that runs.
+        // Output in removed files that the session's windlass still has open can be read as long as that process runs.
         let degraded = self.journal.account().degraded.filter(|_| missing.is_empty());
         if let Some(degraded) = degraded.filter(|degraded| degraded.at <= read.to()) {
             say!("windlass: {}", degraded.reason);
@@ -207,7 +208,7 @@ impl LogQuery<'_> {
         }
     }
 
-    /// Where the bytes match a pattern that the text does not.
+    /// The position where the bytes match a pattern that the text does not match.
     fn overwritten_match(&self) -> Option<Span> {
         let pattern = self.order.choice.grep.as_ref().filter(|_| self.view() == ViewKind::Text)?;
         find_raw(&self.journal, pattern)
@@ -217,14 +218,15 @@ impl LogQuery<'_> {
         if self.view() == ViewKind::Raw { Form::Raw } else { Form::Settled }
     }
 
-    /// Whether nothing of what was asked for is missing. Raw bytes have no marker, so what retention dropped counts, too.
+    /// Whether nothing of the requested output is missing. Raw bytes have no marker, so bytes that retention dropped
+    /// count as missing too.
     fn is_complete(&self, read: Span) -> bool {
         let missing = self.journal.account().missing_in(read);
         let is_recorded = self.store.load(self.record.start.id).is_ok();
         is_recorded && missing.iter().all(|missing| missing.is_expected() && !self.prints_bytes())
     }
 
-    /// Whether standard output gets the bytes as they were printed and nothing else.
+    /// Whether standard output gets only the bytes as they were printed.
     fn prints_bytes(&self) -> bool {
         let shown = &self.order.shown;
         let is_raw = self.view() == ViewKind::Raw && self.order.choice.grep.is_none();

@@ -1,4 +1,4 @@
-//! `windlass mcp`: serving the tools to MCP clients, and the verbs around it.
+//! `windlass mcp`: serves the tools to MCP clients; also the subcommands of `mcp`.
 
 pub(crate) mod install;
 pub(crate) mod serve;
@@ -9,7 +9,7 @@ use crate::args::McpCommand;
 use crate::config::Config;
 use crate::failure::Exit;
 
-/// Does what was asked for instead of serving.
+/// Runs a subcommand.
 pub(crate) fn run(order: &McpCommand, config: &Config) -> Result<Exit> {
     match order {
         McpCommand::Install(order) => install::run(order, config),

@@ -1,5 +1,5 @@
-//! `windlass apply-patch`, never typed by people: applies one patch of an agent inside the sandbox of its commands. Like the
-//! sandbox's helper it is recognised before anything else is done, because every patch pays for its start.
+//! `windlass apply-patch`, never typed by people: applies one patch of an agent inside the sandbox of its commands.
+//! Like the sandbox's helper it is recognised first of all in `main`, because its start delays every patch.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::commands::confine;
 const VERB: &str = "apply-patch";
 const NAME: &str = "windlass-patch";
 
-/// Whether this process was started as one.
+/// Whether this process was started as a patch helper.
 pub(crate) fn asked_for() -> bool {
     confine::started_as(NAME, VERB)
 }
@@ -23,7 +23,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// How an agent starts one, by way of the sandbox's helper, which is this same program.
+/// The program with which an agent starts one, through the sandbox's helper; both are this same program.
 pub(crate) fn program() -> HelperProgram {
     confine::itself_as(NAME, VERB)
 }

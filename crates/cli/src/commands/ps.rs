@@ -1,4 +1,4 @@
-//! `windlass ps`: what ran, and what became of it. Only what can be verified is called running.
+//! `windlass ps`: lists sessions with their states. A session is called running only if that was verified.
 
 mod table;
 
@@ -21,7 +21,7 @@ use crate::printing::print;
 use crate::sessions::{self, State};
 use crate::{report, sessions::is_alive};
 
-/// How many finished sessions are shown unless all are asked for.
+/// The most finished sessions that are shown without `--all`.
 const RECENT: usize = 10;
 
 /// Lists sessions.
@@ -34,7 +34,7 @@ pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
     let total = all.len();
     let shown = if order.all { all } else { recent(all) };
     if order.json {
-        // At the end: programs look at the first ones by their place.
+        // Unreadable records come last: programs index the first elements.
         let array: Value =
             shown.iter().map(Listed::json).chain(unreadable.iter().map(unreadable_json)).collect();
         print(format!("{array:#}\n"))?;
@@ -48,14 +48,14 @@ pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// Ends what dead runtimes left: a session that should have ended with its windlass is ending only if a guardian is at work, and the
-/// one that there was may have been killed, too. The marks of those that had living processes before that.
+/// Ends what dead runtimes left: a session that should have ended with its windlass is ending only if a guardian runs,
+/// and its guardian may have been killed too. Returns the marks that had living processes before that.
 fn sweep_abandoned(records: &[SessionRecord], store: &Store) -> HashSet<Mark> {
     let survived =
         records.iter().filter(|record| record.may_have_survivors() && !is_alive(record.start.runtime));
     let abandoned: Vec<Mark> = survived.filter_map(|record| record.start.mark).collect();
     let survivors = tree::living_marks(&abandoned.iter().map(|mark| mark.runtime_tag().family()).collect());
-    // They go on when this process ends.
+    // The guardians go on when this process ends.
     drop(guardian::sweep_registered(store));
     if !survivors.is_empty() && store.is_own() {
         drop(guardian::sweep(&abandoned));
@@ -63,7 +63,7 @@ fn sweep_abandoned(records: &[SessionRecord], store: &Store) -> HashSet<Mark> {
     survivors
 }
 
-/// Everything alive, and the newest of the rest.
+/// All live sessions, and the newest of the others.
 fn recent(all: Vec<Listed>) -> Vec<Listed> {
     let over = all.iter().filter(|session| !session.state.is_live()).count();
     let mut surplus = over.saturating_sub(RECENT);
@@ -77,7 +77,7 @@ fn recent(all: Vec<Listed>) -> Vec<Listed> {
     all.into_iter().filter(|session| is_shown(session)).collect()
 }
 
-/// A runtime that is stopped reads no output and records no end, and no state says so.
+/// Reports stopped runtimes: they read no output and record no end, and no session state shows that.
 fn remark_on_stopped(shown: &[Listed]) {
     let live = shown.iter().filter(|session| matches!(session.state, State::Running | State::Exiting));
     for start in live.map(|session| &session.record.start) {
@@ -102,13 +102,13 @@ fn remark_on_hidden(hidden: usize, total: usize) {
     }
 }
 
-/// A session and what was found out about it.
+/// A session and its state.
 struct Listed {
     record: SessionRecord,
     state: State,
     /// The number of bytes it printed; `None` if it has no receipt and its journal cannot be read.
     output: Option<u64>,
-    /// How long it ran; unknown, if nobody saw its end.
+    /// How long it ran; `None` if its end was not recorded.
     wall: Option<Duration>,
 }
 
@@ -116,7 +116,7 @@ impl Listed {
     fn new(record: SessionRecord, store: &Store, survivors: &HashSet<Mark>) -> Self {
         let has_survivors = record.start.mark.is_some_and(|mark| survivors.contains(&mark));
         let state = match State::of(&record) {
-            // Its root is dead, but not all that the root started.
+            // The root is dead, but not everything that the root started.
             State::Lost if has_survivors => State::Ending,
             state => state,
         };
@@ -169,7 +169,8 @@ impl Listed {
     }
 }
 
-/// A record that cannot be read, in the place of its sessions. The number is that in the name of its file: other sessions can be in it.
+/// The entry for a record that cannot be read. Its number is the one in the name of the file, which may contain other
+/// sessions as well.
 fn unreadable_json(failure: &LoadRecord) -> Value {
     let path = failure.path();
     let number = path.and_then(|path| path.file_stem()?.to_str()?.parse::<u64>().ok());
@@ -183,7 +184,7 @@ fn unreadable_json(failure: &LoadRecord) -> Value {
     Value::Object(object)
 }
 
-/// The number of a process that is still there; that of a dead one may be anybody's by now.
+/// The pid of a living process; `null` for a dead one, whose pid may have been reused.
 fn living(alive: bool, pid: u32) -> Value {
     if alive { pid.into() } else { Value::Null }
 }

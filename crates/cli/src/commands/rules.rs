@@ -1,4 +1,4 @@
-//! `windlass rules`: what would become of a command, and whether the rules files are in order. It runs nothing.
+//! `windlass rules`: shows the verdict of the rules for a command, and checks the rules files. It runs nothing.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::failure::Exit;
 use crate::printing::{print, print_text};
 use crate::rules_files::{self, Owner, RulesLocation};
 
-/// Does what was asked for.
+/// Runs the subcommand.
 pub(crate) fn run(order: &RulesCommand, config: &Config) -> Result<Exit> {
     match order {
         RulesCommand::Test(order) => test(order, config),
@@ -29,7 +29,7 @@ fn test(order: &RulesTest, config: &Config) -> Result<Exit> {
     if rules.is_none() && !order.json {
         print("there is no rules file: every command may run\n")?;
     }
-    // Without a file nothing is judged, so nothing is asked about either.
+    // Without a rules file there are no rules, so none asks about the command.
     let judgement = rules.map(|rules| judge(&rules, &order.command, config)).unwrap_or_default();
     if order.json {
         print(as_json(&judgement).to_string() + "\n")?;
@@ -50,13 +50,13 @@ fn judge(rules: &Rules, command: &[String], config: &Config) -> Judgement {
     }
 }
 
-/// The user's shell, or `sh` as the tools have it.
+/// The user's shell, or `sh` as in the tools.
 fn shell(config: &Config) -> ShellKind {
     let name = Path::new(&config.shell).file_name().and_then(|name| name.to_str());
     name.and_then(ShellKind::of_program).unwrap_or(ShellKind::Posix)
 }
 
-/// One line a part: what becomes of it, and who says so.
+/// One line for each part of the command: its verdict and the rule.
 fn as_text(judgement: &Judgement) -> String {
     const WIDEST: usize = 60;
     let width =

@@ -1,4 +1,5 @@
-//! `windlass run`: runs a command as if it had been typed itself, remembers it, and leaves nothing of it behind.
+//! `windlass run`: runs a command as if it had been typed itself, records the session, and leaves none of its processes
+//! behind.
 
 mod front;
 pub(crate) mod input;
@@ -53,7 +54,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let turn = front.attend(&plan.until).await;
     front.carry_out(&turn, &engine).await;
     let turn = front.close(turn).await;
-    // What the session left running ends here.
+    // Processes that the session left running are ended here.
     let swept = engine.shutdown().await;
     let (store, until) = (store.as_ref(), &plan.until);
     let telling = RunReport { session: &session, store, turn: &turn, until, swept: &swept, tokenizer };
@@ -85,8 +86,8 @@ pub(crate) fn engine(
     })?)
 }
 
-/// The engine claims the name among the sessions of people. A person also sees the sessions of clients and those of earlier
-/// versions, which have no claims.
+/// Rejects a name that a session has already. The engine claims the name among the sessions of people only; a person
+/// also sees the sessions of clients, and those of earlier versions, which have no claims.
 pub(crate) fn refuse_taken_name(name: Option<&str>, store: Option<&Store>) -> Result<()> {
     let (Some(name), Some(store)) = (name, store) else { return Ok(()) };
     let sessions = sessions::list(store)?.sessions;
@@ -102,28 +103,28 @@ pub(crate) fn refuse_taken_name(name: Option<&str>, store: Option<&Store>) -> Re
     }
 }
 
-/// Housekeeping beside the command.
+/// Cleanup that runs beside the command.
 pub(crate) struct Housekeeping {
     backlog: oneshot::Receiver<Backlog>,
     done: oneshot::Receiver<Option<Prune>>,
 }
 
-/// How long a command that is over waits for the removal of a backlog.
+/// How long a finished command waits for the removal of a backlog.
 const BACKLOG_LIMIT: Duration = Duration::from_secs(2);
-/// How long it waits to know that dead runtimes left nothing, which is known after all records have been read.
+/// How long it waits for the check of what dead runtimes left, which is complete after all records were read.
 const RECORDS_LIMIT: Duration = Duration::from_millis(200);
 
-/// Ends the processes of runtimes that died with their guardians, and removes the oldest sessions, both beside the command. The
-/// next run does the rest if this one ends before it is done.
+/// Ends the processes of runtimes that died with their guardians, and removes the oldest sessions, both beside the
+/// command. If this run ends before that is done, the next one continues.
 pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
     let store = store?.clone();
     let (tell, backlog) = oneshot::channel();
     let (finish, done) = oneshot::channel();
     let prune = move || {
-        // First: a short command may end before all records have been read.
+        // This comes first: a short command may end before all records have been read.
         let mut guardians = guardian::sweep_registered(&store);
         let pruned = store.prune_telling(sessions::may_be_alive, |found| {
-            // A server does not listen.
+            // A server has dropped the receiver.
             let _ = tell.send(found);
         });
         let (abandoned, failed) = match pruned {
@@ -135,7 +136,7 @@ pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
         }
         let _ = finish.send(failed);
         for guardian in guardians {
-            // It is a child of ours, and a server would keep a zombie of it.
+            // The guardian is a child of this process; a server would keep its zombie.
             let _ = guardian.reap_blocking();
         }
     };
@@ -144,9 +145,9 @@ pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
 }
 
 impl Housekeeping {
-    /// Waits until what dead runtimes left has got a guardian and, if there is a backlog, for its removal: a process that ends at once,
-    /// as most do, would otherwise never get to either. A failed removal is said then: nothing else would ever tell why
-    /// sessions pile up.
+    /// Waits until processes that dead runtimes left have a guardian and, if there is a backlog, for its removal: a
+    /// short run, as most are, would otherwise never get to either. A failed removal is reported then: there is no
+    /// other report of why sessions pile up.
     pub(crate) async fn settle(self) {
         let is_large = self.backlog.await == Ok(Backlog::Large);
         let limit = if is_large { BACKLOG_LIMIT } else { RECORDS_LIMIT };

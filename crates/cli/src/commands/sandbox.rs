@@ -1,4 +1,4 @@
-//! `windlass sandbox`: says what a policy comes to on this machine, without running anything.
+//! `windlass sandbox`: shows how this machine would enforce a policy, without running anything.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
             let grounds = confinement::grounds_of(&words, config);
             let surroundings = confinement::surroundings(directory, config);
             let plan = plan_for(&confined, &surroundings, &grounds)?;
-            // The one about missing namespaces sends its reader here, where the lines with `but` say more.
+            // The remark about missing namespaces refers to this command, where the lines with `but` say more.
             let remarks = plan.remarks.iter().filter(|remark| !remark.contains("windlass sandbox explain"));
             if order.json {
                 let mut value = plan_json(&plan);
@@ -70,7 +70,7 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// The variables that look like secrets. Only the ways by which models run commands keep them back.
+/// The variables that look like secrets. Only commands of models do not get them.
 fn withheld(config: &Config) -> Vec<String> {
     let secret = config.environment.iter().filter(|(name, value)| looks_secret(name, value));
     let mut names: Vec<String> = secret.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
@@ -89,7 +89,7 @@ fn print_json(value: &Value) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// A plan for programs: what a summary says, and every rule.
+/// A plan as JSON: the summary, and every rule.
 fn plan_json(plan: &Plan) -> Value {
     let access = |access: Access| match access {
         Access::Deny => "deny",

@@ -1,5 +1,6 @@
-//! Detached sessions of tools: each has a shim, this same program in the background with a toolbox of its own, to which
-//! whoever serves tools passes calls on. It stays until nothing of the session is left and its end has been told.
+//! Detached sessions of tools: each has a shim, this same program in the background with a toolbox of its own. Tool
+//! servers forward calls to it. It runs until the session has ended completely and a client has been informed of its
+//! end.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -23,14 +24,14 @@ use crate::toolbox;
 
 const VERB: &str = "shim";
 const NAME: &str = "windlass-shim";
-/// What a shim reports once it can be called, before the name of its door.
+/// The word before the name of its socket in a shim's report that it takes calls.
 const READY: &str = "ready ";
-/// How long a shim may take to be ready, beside what its call takes.
+/// How long a shim may take to be ready, in addition to the time of its call.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a shim waits for its first call.
 const FIRST_CALL: Duration = Duration::from_secs(30);
 
-/// Shims in a state directory.
+/// The shims in a state directory.
 pub(crate) struct Detached {
     meeting: Meeting,
     environment: Vec<(OsString, OsString)>,
@@ -38,7 +39,7 @@ pub(crate) struct Detached {
 }
 
 impl Detached {
-    /// Shims of a store, which are told how tools are set up here, and which files commands are kept from.
+    /// Shims of a store. They get the tool options of this server, and the files that commands must not reach.
     pub(crate) fn new(
         store: &Store,
         options: &ToolboxOptions,
@@ -56,7 +57,7 @@ impl Detached {
         Self { meeting: Meeting::below(store.root()), environment: options.environment.clone(), arguments }
     }
 
-    /// Starts a shim and has it start its session. It is this same program, so no version is asked for.
+    /// Starts a shim and has it start its session. Both run the same program file, so the versions need no check.
     async fn begin(&self, call: &Call) -> Result<ShimStarted> {
         let door = self.open().await?;
         let answered = self.meeting.ask(&door, call).await?;
@@ -89,7 +90,7 @@ impl Detached {
     }
 }
 
-/// What the kernel gave us holds no NUL byte.
+/// Strings from the kernel contain no NUL byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }
@@ -97,7 +98,7 @@ fn c_string(text: &OsStr) -> CString {
 impl Shims for Detached {
     fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<ShimStarted, String>> {
         Box::pin(async move {
-            // timer: a shim that is stopped before it answers would be waited for without end.
+            // timer: without it, a shim that is stopped before it replies would be waited for endlessly.
             let limit = call.ceiling + READY_WITHIN;
             match tokio::time::timeout(limit, self.begin(call)).await {
                 Ok(begun) => begun.map_err(|error| format!("{error:#}")),
@@ -120,7 +121,7 @@ impl Shims for Detached {
     }
 }
 
-/// The shim's whole life.
+/// Runs the shim until its session is over.
 pub(crate) async fn run(order: ShimOrder, config: Config) -> Result<Exit> {
     let store = config.writing_store()?;
     drop(clean_up(Some(&store)));
@@ -150,9 +151,9 @@ pub(crate) async fn run(order: ShimOrder, config: Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// The first call starts the session; later ones are about it.
+/// Handles calls: the first one starts the session; later ones are about it.
 async fn keep(door: &mut ShimSocket, engine: &Engine, toolbox: &Toolbox) -> Result<()> {
-    // timer: whoever wanted a shim may have died before it could say for what.
+    // timer: the process that started the shim may have died before its first call.
     let mut starter = tokio::time::timeout(FIRST_CALL, door.knock()).await.context("nobody called")??;
     let call = starter.call().await?;
     if call.tool != "exec_command" {
@@ -167,7 +168,7 @@ async fn keep(door: &mut ShimSocket, engine: &Engine, toolbox: &Toolbox) -> Resu
         door.rename(number)?;
     }
     let answering = starter.answer(reply, session.as_ref().map(|session| session.id().get()));
-    // The caller may have gone; the session was to outlive it.
+    // The caller may have gone; the session should outlive it.
     let answering = async { drop(answering.await) };
     match session {
         Some(session) => Ok(door.serve(toolbox, answering, over(&session)).await?),

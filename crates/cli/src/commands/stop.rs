@@ -1,12 +1,15 @@
 //! `windlass stop`: ends sessions of another windlass, and nothing else of it.
 //!
-//! The processes are found by the session's mark, whether or not the windlass that runs it is alive. A server is not signalled: it
-//! goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the receipt. The shim of a
-//! detached session has no other, and gets TERM afterwards.
-//! A windlass that is stopped (SIGSTOP) is not waited for. It is not continued either: it may be a server, whose other sessions
-//! would go on as well, and the user who stopped it did not ask for that. The request stays, so that its receipt is right later.
-//! A process is signalled only while it is held, and only if it bears the mark, descends from one that does, or is a root without a
-//! mark whose parent is the living runtime: a process id in a record proves nothing.
+//! The processes are found by the session's mark, whether or not the windlass that runs it is alive. A server gets no
+//! signal: it goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the
+//! receipt. The shim of a detached session has no other session, and gets TERM afterwards.
+//!
+//! A windlass that is stopped (SIGSTOP) is not waited for. It is not continued either: it may be a server, whose other
+//! sessions would go on as well, and the user who stopped it did not ask for that. The request stays, so that its
+//! receipt is right later.
+//!
+//! A process is signalled only while it is held by a pidfd, and only if it has the mark, descends from a process that
+//! has it, or is a root without a mark whose parent is the living runtime: a pid in a record proves nothing.
 
 mod receipt;
 
@@ -25,7 +28,7 @@ use crate::printing::{print, print_text, say};
 use crate::report;
 use crate::sessions::{self, State, hold};
 
-/// Ends sessions, one after the other, and tells how each ended. One that fails keeps none of the others from its end.
+/// Ends sessions one after the other, and prints how each ended. A failure does not prevent the end of the others.
 pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let mut exit = Exit::SUCCESS;
@@ -50,31 +53,31 @@ pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Ends a session of another windlass, and gives its record after that.
+/// Ends a session of another windlass, and returns its record after that.
 pub(crate) fn end(record: SessionRecord, store: &Store) -> Result<SessionRecord> {
     StopOutcome::of(record, store).map(|ending| ending.record)
 }
 
-/// What became of the session.
+/// The result for one session.
 struct StopOutcome {
     record: SessionRecord,
     how: How,
-    /// Processes that were ended here.
+    /// Processes that this process ended.
     swept: Vec<ProcessLine>,
-    /// Those that could not be ended.
+    /// Processes that could not be ended.
     left: Vec<ProcessLine>,
 }
 
-/// Who ended it.
+/// The process that ended the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// It was over before.
+    /// The session was over before.
     AlreadyOver,
-    /// Its runtime and this process.
+    /// Its runtime, together with this process.
     ByRuntime,
-    /// We did: its runtime is stopped, and has not noticed.
+    /// This process: the runtime is stopped, and has not noticed.
     RuntimeStopped,
-    /// We did: its runtime was dead.
+    /// This process: the runtime was dead.
     WithoutRuntime,
 }
 
@@ -96,7 +99,8 @@ impl StopOutcome {
         }
     }
 
-    /// The runtime collects the root, and says in the receipt what it ended beside what was ended here.
+    /// Ends a session whose runtime lives. The runtime reaps the root, and adds the processes ended here to those in
+    /// the receipt.
     fn with_runtime(
         record: &SessionRecord,
         store: &Store,
@@ -108,7 +112,7 @@ impl StopOutcome {
         }
         let root = targets.root;
         let (mut swept, left) = targets.end();
-        // The receipt itself is about the root.
+        // The receipt itself describes the root.
         swept.retain(|line| root.is_none_or(|root| root.get() != line.pid));
         let record = await_receipt(store, record, runtime)?;
         let is_stopped = || runtime.is_alive() && process::is_stopped(runtime.pid());
@@ -130,12 +134,12 @@ impl StopOutcome {
         Ok(Self { record, how, swept, left })
     }
 
-    /// Whether nothing of the session is left that should have ended.
+    /// Whether everything that should have ended has ended.
     fn is_complete(&self) -> bool {
         self.remaining().is_empty()
     }
 
-    /// Everyone who was ended: by the runtime, and here.
+    /// All ended processes: those that the runtime ended, and those that this process ended.
     fn ended(&self) -> Vec<ProcessLine> {
         let receipt = self.record.receipt.as_ref().filter(|_| self.how == How::ByRuntime);
         let mut ended = receipt.map(|receipt| receipt.ended.clone()).unwrap_or_default();
@@ -207,7 +211,7 @@ struct Targets {
 }
 
 impl Targets {
-    /// `None`: nothing of it can be alive.
+    /// `None`: no process of the session can be alive.
     fn of(record: &SessionRecord) -> Result<Option<Self>> {
         let start = &record.start;
         let root = hold(start.root).filter(|_| record.receipt.is_none());
@@ -216,11 +220,12 @@ impl Targets {
         let is_child = root.as_ref().is_some_and(|root| is_child_of(root, start.runtime));
         let mark = match (start.mark, &root) {
             (Some(mark), _) if is_of_this_boot => mark,
-            // In a sandbox every process bears the mark of the session around it, which is not the session's own.
+            // In a sandbox every process has the mark of the session around the sandbox, which is not the session's
+            // own.
             (None, Some(_)) if is_unmarked && is_child => {
                 return Ok(root.map(|root| Self::of_unmarked(root, record)));
             }
-            // An earlier version did not write the mark down, but its sessions bear one.
+            // Earlier versions did not record the mark, but their sessions have one.
             (_, Some(root)) => {
                 let is_own = |mark: &Mark| !is_unmarked && start.mark.is_none_or(|it| it == *mark);
                 match mark::on_root(root.pid()).filter(is_own) {
@@ -238,14 +243,14 @@ impl Targets {
         let mut ladder = KillLadder::new(mark.runtime_tag(), is_member);
         ladder.hang_up = start.terminal;
         let pid = root.as_ref().map(Process::pid);
-        // A root that shed its mark is known as the child of its runtime.
+        // A root that shed its mark is recognised as the child of its runtime.
         if let Some(root) = root.filter(|_| is_child) {
             ladder.add(root);
         }
         Ok(Some(Self { ladder, root: pid }))
     }
 
-    /// The root and its descendants. The runtime, whose child the root is, ends what else there is.
+    /// The root and its descendants. The runtime, which is the root's parent, ends the other processes.
     fn of_unmarked(root: Process, record: &SessionRecord) -> Self {
         let no_mark: Box<dyn Fn(Mark) -> bool> = Box::new(|_| false);
         let mut ladder = KillLadder::new(RuntimeTag::of_family(0), no_mark);
@@ -255,7 +260,7 @@ impl Targets {
         Self { ladder, root: Some(pid) }
     }
 
-    /// Ends them: who was ended, and who could not be.
+    /// Ends the processes: returns those that ended, and those that could not be ended.
     fn end(mut self) -> (Vec<ProcessLine>, Vec<ProcessLine>) {
         let found: Vec<ProcessLine> =
             self.ladder.look().into_iter().filter_map(|process| describe(process.pid())).collect();

@@ -1,5 +1,5 @@
-//! `windlass top`: what running sessions use, live. It asks no runtime: the records say who runs, the process table says
-//! what they use, and so it works across runtimes, and for one that hangs.
+//! `windlass top`: shows the resource usage of running sessions, live. It asks no runtime: the records name the
+//! sessions and the process table has their usage, so it works across runtimes, and for a runtime that hangs.
 
 mod look;
 mod screen;
@@ -19,23 +19,23 @@ use crate::config::{Config, own_size};
 use crate::failure::Exit;
 use crate::printing::print;
 
-/// Between two looks on a terminal.
+/// The time between two samples on a terminal.
 const REFRESH: Duration = Duration::from_secs(1);
-/// Between the two looks that one answer needs: a rate is a difference.
+/// The time between the two samples of a single reply: a rate is a difference.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// The cursor to the first place. What is there is overwritten, so nothing flickers.
+/// Moves the cursor to the top left. Text is overwritten in place, so nothing flickers.
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
-/// Shows what sessions use.
+/// Shows the resource usage of sessions.
 pub(crate) async fn run(order: Top, config: Config) -> Result<Exit> {
     let live = config.terminals.stdout.is_some() && !order.once && !order.json;
     if live { watch(&config).await } else { tell(&order, &config) }
 }
 
-/// Two looks, one answer.
+/// Takes two samples and prints one table.
 fn tell(order: &Top, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let before = Look::take(&store)?;
@@ -50,7 +50,7 @@ fn tell(order: &Top, config: &Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// Until a key or a signal ends it. The terminal is then as it was before.
+/// Refreshes the screen until a key or a signal ends it. The terminal is then as it was before.
 async fn watch(config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let mut before = Look::take(&store)?;
@@ -59,7 +59,7 @@ async fn watch(config: &Config) -> Result<Exit> {
     let mut keys = Keys::read();
     let mut pause = MOMENT;
     loop {
-        // timer: usage has no events, it is a difference between two looks.
+        // timer: usage has no events, it is a difference between two samples.
         if let Ok(Some(exit)) = tokio::time::timeout(pause, ended(&mut signals, &mut keys)).await {
             return Ok(exit);
         }
@@ -70,7 +70,7 @@ async fn watch(config: &Config) -> Result<Exit> {
     }
 }
 
-/// Waits for a key or a signal. `None`: the window has another size, which the next look takes over.
+/// Waits for a key or a signal. `None`: the window has a new size, which the next sample takes over.
 async fn ended(signals: &mut Signals, keys: &mut Keys) -> Option<Exit> {
     tokio::select! {
         told = signals.next() => match told {
@@ -81,7 +81,7 @@ async fn ended(signals: &mut Signals, keys: &mut Keys) -> Option<Exit> {
     }
 }
 
-/// One screenful: what does not fit is counted in the last line.
+/// One screenful; rows that do not fit are counted in the last line.
 fn screen(rows: &[Row], config: &Config) -> String {
     let size = own_size();
     let room = usize::from(size.rows).saturating_sub(3).max(1);
@@ -98,9 +98,9 @@ fn width(config: &Config) -> Option<usize> {
     config.terminals.stdout.map(|size| usize::from(size.cols))
 }
 
-/// Lets time pass: what is used in a while is only known after it.
+/// Sleeps: usage is only known over a period.
 fn pass(time: Duration) {
     let timeout = Timespec::try_from(time).unwrap_or_default();
-    // A signal that does not end us only makes the while shorter, and it is measured.
+    // A signal that does not end this process only shortens the period, which is measured.
     let _ = poll(&mut [], Some(&timeout));
 }

@@ -10,7 +10,7 @@ use windlass_tools::denials_json;
 use std::path::Path;
 use windlass_engine::Fitted;
 
-/// What a receipt says; all of it `null` while there is none.
+/// The fields of a receipt; all of them `null` without one.
 pub(crate) fn receipt_fields(receipt: Option<&Receipt>, into: &mut Map<String, Value>) {
     let mut put = |name: &str, value: Value| into.insert(name.to_owned(), value);
     put("exit_code", receipt.map_or(Value::Null, |receipt| receipt.exit.code().into()));
@@ -30,7 +30,7 @@ pub(crate) fn receipt_fields(receipt: Option<&Receipt>, into: &mut Map<String, V
     put("enforced", receipt.map_or(Value::Null, |receipt| limits::enforced(&receipt.enforced)));
 }
 
-/// An excerpt and where it came from.
+/// The fields of an excerpt, and its source.
 pub(crate) fn excerpt_fields(fitted: &Fitted, into: &mut Map<String, Value>) {
     let mut put = |name: &str, value: Value| into.insert(name.to_owned(), value);
     put("output", fitted.text.as_str().into());
@@ -42,7 +42,7 @@ pub(crate) fn excerpt_fields(fitted: &Fitted, into: &mut Map<String, Value>) {
     put("omitted", omitted.into_iter().collect::<Vec<_>>().into());
 }
 
-/// Where a journal is and whether it is whole.
+/// The path of a journal, and whether it is complete.
 pub(crate) fn journal_fields(directory: Option<&Path>, id: SessionId, account: &Account) -> Value {
     let path = directory.map(|directory| directory.join(format!("{id}-*.out")).display().to_string());
     let degraded = account.degraded.as_ref().map(|degraded| degraded.reason.as_str());
@@ -56,7 +56,7 @@ pub(crate) fn journal_fields(directory: Option<&Path>, id: SessionId, account: &
     })
 }
 
-/// Output that was printed and cannot be shown, and why.
+/// Output that was printed and cannot be shown, and the reason.
 fn missing(missing: &Missing) -> Value {
     let Missing { span, why } = missing;
     json!({"from": span.from().get(), "to": span.to().get(), "reason": why.to_string()})
@@ -94,7 +94,7 @@ fn bytes(receipt: &Receipt) -> Value {
     json!({"stdout": bytes.stdout, "stderr": bytes.stderr, "terminal": bytes.terminal})
 }
 
-/// Four decimals: what is measured is not more exact than that.
+/// Rounded to four decimals: the measurements are not more exact.
 fn rounded(seconds: f64) -> f64 {
     (seconds * 10_000.0).round() / 10_000.0
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use windlass_engine::{Amount, Cause, Enforced, Limits, Peaks, Resource};
 
-/// The limit that a session was ended for; `null` if it was not.
+/// The limit for which a session was ended; `null` if there was none.
 pub(super) fn crossed(cause: Cause) -> Value {
     let Cause::Limit(crossed) = cause else { return Value::Null };
     json!({
@@ -17,12 +17,12 @@ pub(super) fn crossed(cause: Cause) -> Value {
     })
 }
 
-/// What was measured of everything a session started, by name.
+/// The peak usage of everything a session started, by name.
 pub(super) fn peaks(peaks: &Peaks) -> Value {
     by_name(peaks.iter())
 }
 
-/// What was in force, and by what.
+/// The limits that were in force, and the means of each.
 pub(super) fn enforced(enforced: &[Enforced]) -> Value {
     let limit = |it: &Enforced| {
         json!({

@@ -1,4 +1,4 @@
-//! Numbers as people read them: times, ages, sizes, dates.
+//! Numbers for people: times, ages, sizes, dates.
 
 use std::time::{Duration, SystemTime};
 
@@ -44,7 +44,7 @@ pub(crate) fn bytes(number: u64) -> String {
     }
 }
 
-/// Thousands apart: `1,234,567`.
+/// With thousands separators: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -57,7 +57,7 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// A moment in UTC, as RFC 3339 writes it.
+/// A time in UTC, as in RFC 3339.
 pub(crate) fn timestamp(moment: SystemTime) -> String {
     let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (days, of_day) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
@@ -67,7 +67,7 @@ pub(crate) fn timestamp(moment: SystemTime) -> String {
 }
 
 /// Year, month and day of a day counted from 1970, by counting eras of 400 years that begin on the first of March:
-/// there the leap day comes last and every month's beginning is a straight line.
+/// there the leap day comes last, and the beginnings of the months follow a linear formula.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

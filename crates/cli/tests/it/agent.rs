@@ -1,7 +1,8 @@
-//! `windlass agent`, played through: the real program, a real sandbox and real commands; only the model is a script.
+//! End-to-end scenarios of `windlass agent`: the real program, a real sandbox and real commands; only the model is a
+//! script.
 //!
-//! Each scenario is one test. All of them end with [`stage::Stage::finish`], which holds everything that happened against the
-//! same rules, whatever the scenario is about.
+//! Each scenario is one test. All of them end with [`stage::Stage::finish`], which checks everything that happened
+//! against the same rules, whatever the scenario is about.
 
 mod code_mode;
 mod commands;

@@ -1,5 +1,5 @@
-//! `windlass agent` with a person at a terminal: the test is the person, an engine's session is the terminal, and the model
-//! is a script. What is waited for is what the terminal shows.
+//! `windlass agent` with a person at a terminal: the test acts as the person, an engine's session is the terminal, and
+//! the model is a script. The tests wait for what the terminal shows.
 
 mod asked;
 mod difference;
@@ -19,7 +19,7 @@ use crate::rig::{NOBODY, WINDLASS, give_to_ordinary};
 
 const SIZE: Size = Size { rows: 30, cols: 90 };
 
-/// A directory to work in, a home of its own, a model, and a terminal.
+/// The fixture: a working directory, a home directory, a model, and a terminal.
 struct Stage {
     scratch: Scratch,
     engine: Engine,
@@ -44,12 +44,12 @@ impl Stage {
         self.scratch.path().join("work").join(name)
     }
 
-    /// The program, begun with these words.
+    /// Starts the program with these arguments.
     fn open(&self, words: &[&str]) -> Person {
         self.open_with(words, &[])
     }
 
-    /// The same as an ordinary user, to whom everything here belongs from then on.
+    /// The same as an ordinary user, who owns all files of the fixture from then on.
     fn open_as_ordinary(&self, words: &[&str]) -> Person {
         give_to_ordinary(self.scratch.path());
         let user = NOBODY.to_string();
@@ -92,7 +92,7 @@ impl Stage {
     }
 }
 
-/// Whoever sits at the terminal.
+/// The person at the terminal.
 struct Person {
     session: Session,
 }
@@ -121,7 +121,7 @@ impl Person {
         self.session.screen().expect("it is a terminal").text
     }
 
-    /// Every byte that was sent to the terminal.
+    /// All bytes that were sent to the terminal.
     fn raw(&self) -> String {
         let mut bytes = Vec::new();
         let journal = self.session.journal();
@@ -217,7 +217,8 @@ async fn what_is_said_while_it_works_is_heard_at_the_next_step() {
     stage.model.finish();
 }
 
-/// The end of the command that the interrupt ended once set the agent to work again, before its user had said a word.
+/// The end of the command that the interrupt ended once made the agent work again, before its user had written
+/// anything.
 #[tokio::test]
 async fn escape_interrupts_and_the_conversation_goes_on() {
     let stage = Stage::new(
@@ -276,7 +277,7 @@ async fn another_size_of_the_window_leaves_one_area() {
     person.types("a draft that is long enough to need two rows soon").await;
     person.sees("rows soon").await;
     person.session.resize(Size { rows: 20, cols: 40 }).await.expect("it has a size");
-    // The area is drawn anew: the terminal itself would have broken the row without the blanks.
+    // The area is redrawn: the terminal itself would have broken the row without the blanks.
     person.sees("\n  wo rows soon").await;
     assert_eq!(person.screen().matches("› a draft").count(), 1, "{}", person.screen());
     assert_eq!(person.screen().matches("ready ·").count(), 1, "{}", person.screen());

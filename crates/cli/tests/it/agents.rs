@@ -1,7 +1,7 @@
-//! Real agents work through `windlass mcp` as their users' do: only the model behind them is a script.
+//! Real agents work with `windlass mcp` as they do for their users: only the model behind them is a script.
 //!
-//! Each agent lives in a directory of its own, has all of its telemetry and look-ups switched off, and can reach nothing
-//! but loopback.
+//! Each agent has a directory of its own, runs with all of its telemetry and look-ups switched off, and can reach only
+//! the loopback device.
 
 mod codex;
 mod environment;
@@ -22,12 +22,12 @@ use windlass_testkit::{HANG, Scratch, peers, survivors};
 
 use crate::rig::{held, nothing_survives};
 
-/// What the model types into the terminal.
+/// The line that the model types into the terminal.
 const TYPED: &str = "is anybody there?";
-/// What the model says in the end.
+/// The last message of the model.
 const CONCLUSION: &str = "somebody is there";
 
-/// Where an agent lives, and the word by which what it started is found.
+/// The directory of an agent, and the token that identifies its processes.
 struct Quarters {
     scratch: Scratch,
     token: String,
@@ -48,13 +48,13 @@ impl Quarters {
         std::fs::write(file, text).expect("a file can be written");
     }
 
-    /// What the agent's configuration gives to windlass, since agents pass on little of their own environment.
+    /// The variables that the agent's configuration sets for windlass: agents pass on little of their own environment.
     fn variables(&self) -> [(&'static str, String); 2] {
         let state = self.path().join("state").display().to_string();
         [("WINDLASS_STATE_DIR", state), ("WINDLASS_TEST_QUARTERS", self.token.clone())]
     }
 
-    /// An agent from npm with nothing but this place around it, not yet started.
+    /// A command for an agent from npm, with only this directory around it, not yet started.
     fn agent(&self, program: &str) -> Command {
         let node = peers::node22();
         let folder = node.parent().expect("a program lies in a folder");
@@ -69,7 +69,7 @@ impl Quarters {
     }
 }
 
-/// The model starts a program on a terminal, types a line, and draws its conclusion.
+/// The model starts a program on a terminal, types a line, and ends with a message.
 fn conversation() -> Vec<ModelTurn> {
     vec![
         turn(|request| call(request, "exec_command", json!({ "cmd": "cat", "tty": true }))),
@@ -85,8 +85,7 @@ fn call(request: &Request, tool: &str, arguments: serde_json::Value) -> Reply {
     Reply::call(request.tool_of("windlass", tool), arguments)
 }
 
-/// The number of the session, from the line that was written for the model, or from the JSON that some agents show it
-/// instead.
+/// The number of the session, from the line for the model, or from the JSON that some agents show it instead.
 fn session_in(result: &str) -> u64 {
     let starts = ["Process running with session ID ", "\"session_id\":"];
     let after = starts.iter().find_map(|start| result.split(start).nth(1));
@@ -94,30 +93,30 @@ fn session_in(result: &str) -> u64 {
     digits.and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("no session in {result:?}"))
 }
 
-/// Runs an agent through the conversation, and checks what its model saw and what it left.
+/// Runs an agent through the conversation, and checks what its model saw and which processes are left.
 fn check(mut agent: Command, quarters: &Quarters, model: Model) {
     let seen = Agent::start(&mut agent).run_out();
     let requests = model.finish();
     assert!(seen.contains(CONCLUSION), "{seen}");
     assert_eq!(requests.len(), 3, "{seen}");
     check_shown(&requests[1].last_result(), &requests[2].last_result());
-    // The agent is gone; what it left has the grace of a stop and no longer.
+    // The agent has exited; processes that it left have only the grace period of a stop.
     let left = held(&survivors::bearing(&quarters.token));
     nothing_survives(&left, &quarters.token);
 }
 
-/// The model sees the text that was written for it, and sees it once.
+/// Checks that the model sees the text that was written for it, and sees it once.
 fn check_shown(started: &str, typed: &str) {
     assert!(started.contains("Process running with session ID"), "{started}");
     assert!(started.contains("State: waiting for input"), "{started}");
-    // Once by the terminal's echo, once by the program.
+    // Once from the terminal's echo, once from the program.
     assert_eq!(typed.matches(TYPED).count(), 2, "{typed}");
 }
 
-/// An agent at work, in a process group of its own, all of which ends with it.
+/// A running agent, in a process group of its own, which is killed as a whole.
 struct Agent {
     child: Child,
-    /// Everything it printed, once that has come to an end.
+    /// All of its output, available after its end.
     printed: mpsc::Receiver<String>,
 }
 
@@ -135,9 +134,9 @@ impl Agent {
         Self { child, printed }
     }
 
-    /// All that it printed, if it ends well.
+    /// All of its output, if it ends successfully.
     fn run_out(mut self) -> String {
-        // Agents take seconds to start where processors are few, hence the double time.
+        // Agents take seconds to start on few processors, hence the double time.
         let printed = self.printed.recv_timeout(2 * HANG).expect("the agent comes to an end");
         let status = self.child.wait().expect("the agent can be waited for");
         assert!(status.success(), "{status}: {printed}");
@@ -148,7 +147,7 @@ impl Agent {
 impl Drop for Agent {
     fn drop(&mut self) {
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // After a good end there is nobody left to signal.
+        // An error means that the group has ended.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! `windlass app-server` as a program meets it, and what it has to survive: clients that do not read, do not write, write
-//! nonsense or vanish, programs that do not read or do not go, and signals.
+//! `windlass app-server` as programs use it, and everything that it must survive: clients that do not read, do not
+//! write, write garbage or vanish, programs that do not read or do not exit, and signals.
 
 mod bursts;
 mod client;

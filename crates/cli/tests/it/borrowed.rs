@@ -1,4 +1,4 @@
-//! Tools that an agent borrows from a server on the web: our own, over HTTP.
+//! Tools of an MCP server over HTTP in the agent; the server is windlass itself.
 
 use serde_json::{Value, json};
 use windlass_sys::signal::Signal;
@@ -7,7 +7,7 @@ use windlass_testkit::model::{Model, Request, always, call, say, turn};
 use crate::rig::{Home, Running};
 use crate::workbench::{More, Workbench, seen};
 
-/// A server of tools; it ends with the test.
+/// An MCP server; it ends with the test.
 struct Server {
     running: Running,
     url: String,
@@ -32,7 +32,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.running.signal(Signal::TERM);
-        // It is asked to go; that it does is another test's.
+        // The server gets a signal to end; another test checks that it obeys.
         let _ = self.running.child.wait();
     }
 }

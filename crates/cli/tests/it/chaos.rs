@@ -1,13 +1,13 @@
 //! Chaos: clients use Windlass at random while random faults hit it, and four invariants must hold afterwards.
 //!
-//! 1. Every byte that a child says it wrote is there, or is said to be missing.
+//! 1. Every byte that a child reports as written is in the journal, or is reported as missing.
 //! 2. No process survives the lifetime of its session.
 //! 3. No dead session is shown as live, and no live one as dead.
 //! 4. Every request is answered.
 //!
-//! A round has a seed, which decides what the clients do and which faults come; it has file systems, a process table and a state
-//! directory of its own. Two short rounds run here. `cargo xtask chaos --minutes N` runs rounds for longer, and
-//! `WINDLASS_TEST_CHAOS_SEED` repeats one. Timing is not repeated, so a seed may have to be run several times.
+//! A round has a seed, which decides what the clients do and which faults come; it has file systems, a process table
+//! and a state directory of its own. Two short rounds run here. `cargo xtask chaos --minutes N` runs rounds for longer,
+//! and `WINDLASS_TEST_CHAOS_SEED` repeats one. Timing is not repeated, so a seed may have to be run several times.
 
 mod checks;
 mod clients;
@@ -28,7 +28,7 @@ use windlass_testkit::bytes::Noise;
 
 use crate::rig::WINDLASS;
 
-/// Set in the process that has namespaces of its own.
+/// Set in the process that runs in its own namespaces.
 const INSIDE: &str = "WINDLASS_TEST_CHAOS_INSIDE";
 const TEST: &str = "chaos::invariants_hold_whatever_fails";
 
@@ -48,10 +48,10 @@ fn invariants_hold_whatever_fails() {
     assert!(said.contains("1 passed"), "the rounds did not run: {said}");
 }
 
-/// Two short rounds, one of each kind and always the same; or the round of a seed; or as many as fit into the time that was asked
-/// for, each with another seed.
+/// Runs two short rounds, one of each kind and always the same; or the round of a given seed; or as many rounds, each
+/// with another seed, as fit into the given time.
 fn run_rounds() {
-    // Printed at the end, also of a run that a violation ends.
+    // Printed at the end, also if a violation ends the run.
     let mut totals = Summary(Totals::default());
     match (chosen("WINDLASS_TEST_CHAOS_SEED"), chosen("WINDLASS_TEST_CHAOS_SECONDS")) {
         (Some(seed), _) => totals.0.add(&Round::run(seed, OPERATIONS)),
@@ -70,7 +70,7 @@ fn run_rounds() {
     }
 }
 
-/// Tells what was done when it is dropped. The first violation is the last: it is a panic of its round.
+/// Prints the totals on drop. A run ends at the first violation, which is a panic of its round.
 struct Summary(Totals);
 
 impl Drop for Summary {
@@ -92,19 +92,19 @@ fn wall_clock() -> u64 {
 /// The kind of a round: the faults that it injects, and thereby the invariants that it can check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Processes are killed and stopped, the clock jumps, the disk is slow: nothing that was read may be missing.
+    /// Processes are killed and stopped, the clock jumps, the disk is slow: no byte that was read may be missing.
     Processes,
-    /// Disks fill, fail and lose files: what is missing must be said.
+    /// Disks fill, fail and lose files: missing bytes must be reported.
     Disk,
 }
 
-/// One round: its place, and what its threads share.
+/// One round: its directory, and the state that its threads share.
 struct Round {
     kind: Kind,
     seed: u64,
     scratch: Scratch,
     control: File,
-    /// Every session that a client has asked for.
+    /// All sessions that clients have requested.
     claims: Mutex<Vec<Claim>>,
     /// How many operations each client carries out.
     planned: u64,
@@ -113,7 +113,7 @@ struct Round {
     faults: Mutex<Vec<&'static str>>,
 }
 
-/// A session that a client asked for: whether it started is in its file.
+/// A session that a client requested. Its file shows whether it started.
 #[derive(Clone, Debug)]
 struct Claim {
     token: String,
@@ -121,11 +121,11 @@ struct Claim {
 }
 
 impl Claim {
-    /// How many lines its child says it has printed; `None`: it never ran.
+    /// How many lines its child reports as printed; `None`: it never ran.
     fn lines(&self) -> Option<u64> {
         let mut bytes = [0; 8];
         let file = File::open(&self.file).ok()?;
-        // The file is there before the first line is.
+        // The file exists before the first line is printed.
         Some(file.read_exact_at(&mut bytes, 0).map_or(0, |()| u64::from_le_bytes(bytes)))
     }
 }
@@ -203,7 +203,7 @@ impl Round {
         self.scratch.path().join(name)
     }
 
-    /// A windlass that the disk's faults reach.
+    /// A windlass whose files are subject to the disk's faults.
     fn windlass(&self, words: &[&str]) -> Command {
         let mut command = Command::new(WINDLASS);
         command.args(words).stdin(Stdio::null()).current_dir(self.scratch.path());
@@ -249,7 +249,7 @@ impl Round {
         }
     }
 
-    /// Ends the round's file system.
+    /// Unmounts the round's file system.
     fn leave(&self) {
         succeed(Command::new("umount").arg("--lazy").arg(self.path("state")));
     }
@@ -311,7 +311,7 @@ fn succeed(command: &mut Command) {
     assert!(status.success(), "{command:?}: {status}");
 }
 
-/// Those that may run sessions.
+/// The processes that may run sessions.
 fn runtimes() -> Vec<(u32, Vec<String>)> {
     let is_runtime = |words: &[String]| {
         matches!(words.get(1).map(String::as_str), Some("run" | "keep" | "shim" | "mcp" | "app-server"))

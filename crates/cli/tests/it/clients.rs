@@ -1,4 +1,4 @@
-//! The official clients of the Model Context Protocol use `windlass mcp`, each in its own words, and see the same.
+//! The official clients of the Model Context Protocol use `windlass mcp`, each through its own API, and see the same.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +9,7 @@ use windlass_testkit::{peers, survivors};
 
 use crate::rig::{Doomed, Home, Running, WINDLASS, held, nothing_survives};
 
-/// In the order that the server keeps, because prompts are cached by their beginning.
+/// In the server's fixed order: prompts are cached by their beginning.
 const TOOLS: [&str; 6] =
     ["exec_command", "write_stdin", "read_output", "wait_sessions", "stop_session", "list_sessions"];
 
@@ -78,7 +78,7 @@ fn script(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests/it/clients", name].iter().collect()
 }
 
-/// A state directory for one client, and the word by which what it started is found.
+/// A state directory for one client, and the token that identifies its processes.
 struct Scene {
     home: Home,
     token: String,
@@ -94,7 +94,7 @@ impl Scene {
         [("WINDLASS_STATE_DIR", state), ("WINDLASS_TEST_CLIENT", self.token.clone())]
     }
 
-    /// Gives a command the variables that windlass is to see.
+    /// Gives a command the variables for windlass.
     fn surround<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.envs(self.variables()).env("SHELL", "/bin/sh")
     }
@@ -104,21 +104,21 @@ impl Scene {
     }
 }
 
-/// Lets a client that starts its server go through the scene, checks what it saw and that nothing is left.
+/// Runs the scene with a client that starts its server, checks what it saw and that no process is left.
 fn check(name: &str, mut client: Command) {
     let scene = Scene::of(name);
     check_scene(&printed(scene.surround(&mut client)));
     scene.leaves_nothing();
 }
 
-/// The JSON that a client prints, which also ends well.
+/// The JSON that a client printed; it must exit successfully.
 fn printed(client: &mut Command) -> Value {
     let (code, seen) = ended(client);
     assert_eq!(code, Some(0), "{seen}");
     seen
 }
 
-/// How a client ended, and the JSON that it printed.
+/// The exit code of a client, and the JSON that it printed.
 fn ended(client: &mut Command) -> (Option<i32>, Value) {
     let output = client.output().expect("the client starts");
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -128,7 +128,8 @@ fn ended(client: &mut Command) -> (Option<i32>, Value) {
     (output.status.code(), seen)
 }
 
-/// What every client sees: the list of tools, a command that ends, one on a terminal, and a session that never was.
+/// Checks what every client sees: the list of tools, a command that exits, one on a terminal, and a session that never
+/// existed.
 fn check_scene(seen: &Value) {
     assert_eq!(seen["tools"], json!(TOOLS));
     check_hello(&seen["hello"]);
@@ -136,7 +137,7 @@ fn check_scene(seen: &Value) {
     check_text(&seen["started"], "Process running with session ID ");
     assert!(seen["started"]["structured"]["session_id"].is_u64(), "{}", seen["started"]);
 
-    // Once by the terminal's echo, once by the program.
+    // Once from the terminal's echo, once from the program.
     let typed = seen["typed"]["text"].as_str().expect("a text");
     assert_eq!(typed.matches("is anybody there?").count(), 2, "{typed}");
 
@@ -161,11 +162,11 @@ fn check_text(result: &Value, expected: &str) {
     assert!(text.contains(expected), "no {expected:?} in {text:?}");
 }
 
-/// The inspector starts a server for each question, so it cannot come back to a session.
+/// The inspector starts a server for each request, so it cannot return to a session.
 mod inspector {
     use super::*;
 
-    /// How it ends when the tool says that the call was wrong.
+    /// Its exit code when the tool reports an invalid call.
     const TOOL_ERROR: i32 = 5;
 
     #[test]
@@ -191,7 +192,7 @@ mod inspector {
         check_unknown(&seen);
     }
 
-    /// The result in the words of the other clients.
+    /// The result in the form of the other clients.
     fn call(name: &str, tool: &str, argument: &str) -> (Option<i32>, Value) {
         let (code, seen) = ask(name, &["tools/call", "--tool-name", tool, "--tool-arg", argument]);
         let result = json!({

@@ -1,5 +1,4 @@
-//! Confined commands as people meet them: what they may touch, what is told of what they may not, and that nothing else
-//! about them is different.
+//! Confined commands as people use them: what they may access, how denials are reported, and that nothing else differs.
 
 mod explained;
 mod neighbours;
@@ -21,14 +20,14 @@ use windlass_testkit::{HANG, survivors};
 use crate::mcp::Served;
 use crate::rig::{Home, Seen, escapees, hold_escapees, nothing_survives};
 
-/// A workspace inside a home, and a place beside it.
+/// A workspace inside a home directory, and a directory beside it.
 struct Quarters {
     home: Home,
     work: PathBuf,
     outside: PathBuf,
 }
 
-/// With everything the machine has, and with what is left without namespaces.
+/// All layers of the machine, and those that remain without namespaces.
 const LAYERS: [&str; 2] = ["all", "landlock"];
 
 impl Quarters {
@@ -270,7 +269,7 @@ fn a_client_of_tools_is_told_what_was_denied() {
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.contains(&format!("\nDenied: create {outside} [")), "{text}");
     assert!(quarters.work.join("a").exists());
-    // The text of a reply is paid for by the word.
+    // The text of a reply costs tokens.
     let script = format!("for i in $(seq 40); do echo x > '{outside}'$i; done 2>/dev/null");
     let arguments = json!({ "cmd": script });
     let answer = served.ask("many", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
@@ -281,7 +280,7 @@ fn a_client_of_tools_is_told_what_was_denied() {
     assert!(text.contains("\nDenied: 28 more, which `denials` lists\n"), "{text}");
 }
 
-/// It fails without a sandbox as well.
+/// The removal fails without a sandbox as well.
 #[test]
 fn a_directory_that_is_not_empty_is_not_denied_its_removal() {
     for layers in LAYERS {
@@ -327,7 +326,8 @@ fn limits_hold_a_confined_tree_and_name_what_ended_it() {
 #[test]
 fn a_protected_name_cannot_be_made_by_a_detour() {
     let quarters = Quarters::new("detours");
-    // Through a link that leads nowhere yet, through an open directory, and by replacing a link that has the name.
+    // Through a link whose target does not exist yet, through an open directory, and by replacing a link that has the
+    // name.
     let script = "ln -s .windlass l; echo x > l; exec 7<.; echo x > /dev/fd/7/.agents; echo x > /proc/self/fd/7/.agents
         mkdir t; mv -T t .codex; rm .codex; ln -s /proc/self/cwd me; echo x > me/.agents; ls -A";
     std::os::unix::fs::symlink("elsewhere", quarters.work.join(".codex")).unwrap();
@@ -345,7 +345,7 @@ fn a_protected_name_cannot_be_made_by_a_detour() {
     }
 }
 
-/// A confined command that could have the server act for it would not be confined.
+/// If the server acted for the command, the command would not be confined.
 #[test]
 fn a_server_at_a_socket_does_nothing_for_a_confined_client() {
     let quarters = Quarters::new("socket");
@@ -366,11 +366,12 @@ except OSError as error:
     assert!(served.contains("answered b'HTTP/1.1 426 "), "it answers others: {served}");
     let seen = quarters.run("all", "workspace-write", &["--", "python3", "-c", script]);
     assert!(seen.stderr.contains("a socket of a program outside"), "{seen:?}");
-    // A rule can let a command connect. In namespaces of its own the server refuses whatever it asks for.
+    // A rule can let a command connect. If the command has namespaces of its own, the server then rejects all its
+    // requests.
     let named = ["--writable", socket.to_str().unwrap(), "--", "python3", "-c", script];
     let seen = quarters.run("all", "workspace-write", &named);
     assert!(seen.stdout.starts_with("answered b'HTTP/1.1 403 Forbidden"), "{seen:?}");
-    // Without them, the kernel does not tell the server who its caller is.
+    // Without them, the kernel does not tell the server who its caller is, so the connection is denied.
     let seen = quarters.run("landlock", "workspace-write", &["--", "python3", "-c", script]);
     assert!(seen.stderr.contains("a socket of a program outside"), "{seen:?}");
     server.kill().unwrap();
@@ -419,7 +420,7 @@ fn refusals_beyond_those_that_are_listed_are_counted() {
     }
 }
 
-/// What a supervisor does in a program's place comes out as if the program had done it.
+/// A file that the supervisor creates for a program must be the same as if the program had created it.
 #[test]
 fn files_are_made_as_without_a_sandbox() {
     let quarters = Quarters::new("made");
@@ -457,7 +458,8 @@ fn a_pipe_that_nobody_reads_keeps_nobody_else_waiting() {
     }
 }
 
-/// Who opened a file in a program's place had it for a moment longer than the program, for which the file was busy then.
+/// When the supervisor opened a file for a program, it once kept the file open for a moment longer than the program,
+/// and the file was busy then.
 #[test]
 fn what_was_just_written_can_be_executed_and_what_was_just_closed_is_closed() {
     const SCRIPT: &str = "import os
@@ -481,7 +483,7 @@ print('all')";
     }
 }
 
-/// Counts were rounded to powers of two, and those after the first 256 were lost.
+/// Counts were once rounded to powers of two, and those after the first 256 were lost.
 #[test]
 fn denials_are_counted() {
     let quarters = Quarters::new("counted");
@@ -495,12 +497,12 @@ fn denials_are_counted() {
         assert_eq!(times("/etc/again"), Some(json!(7)), "{layers}");
         let more = denials.iter().find(|it| it["operation"] == "more").expect("more than are listed");
         let counted = more["times"].as_u64().expect("a number");
-        // To a sixteenth.
+        // Exact to a sixteenth.
         assert!((42..=45).contains(&counted), "{layers}: {counted}");
     }
 }
 
-/// A pipe was opened for reading on trial and then for good, and whoever wrote in between wrote to nobody.
+/// A pipe was once opened for reading on trial and then again, and a program that wrote in between lost its data.
 #[test]
 fn a_pipe_is_opened_for_reading_once() {
     const SCRIPT: &str = "import os
@@ -552,7 +554,7 @@ fn a_directory_with_a_workspace_in_it_cannot_be_moved_away() {
     }
 }
 
-/// Temporary files are called by the number of whoever makes them, and many commands share the directory for them.
+/// Names of temporary files contain the pid of their creator, and many commands share the directory for them.
 #[test]
 fn commands_in_worlds_of_their_own_have_numbers_of_their_own() {
     let quarters = Quarters::new("numbers");
@@ -562,7 +564,7 @@ fn commands_in_worlds_of_their_own_have_numbers_of_their_own() {
     assert_ne!(first, second);
 }
 
-/// A command that could not be executed was the runtime's child for a moment, and stayed behind as a zombie once.
+/// A command that could not be executed was the runtime's child for a moment, and once stayed behind as a zombie.
 #[test]
 fn starts_that_fail_leave_no_zombies() {
     for layers in LAYERS {
@@ -579,7 +581,7 @@ fn starts_that_fail_leave_no_zombies() {
             let answer = served.ask("call", "tools/call", &call);
             assert_eq!(answer["result"]["isError"], true, "{layers}: {answer}");
         }
-        // The last helper may be ending just now; one that stays is never collected.
+        // The last helper may be exiting just now; a zombie that stays would never be reaped.
         let deadline = Instant::now() + HANG;
         while let left @ [_, ..] = survivors::zombies_of(served.child.id()).as_slice() {
             assert!(Instant::now() < deadline, "{layers}: {left:?}");

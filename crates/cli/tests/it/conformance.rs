@@ -1,4 +1,4 @@
-//! The protocol's official conformance suite against this very program: both of its requirement sets, over HTTP.
+//! The official conformance suite of the protocol against this program: both sets of requirements, over HTTP.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use windlass_testkit::peers;
 
 use crate::rig::{Home, Running};
 
-/// The suite's own word for a revision of the protocol, and how many of its scenarios a server is scored by.
+/// The suite's name for a revision of the protocol, and the number of scenarios by which it scores a server.
 const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 30), ("2026-07-28", 37)];
 
 #[test]
@@ -20,7 +20,7 @@ fn every_scenario_of_the_conformance_suite_passes_in_both_eras() {
         let summary = report.split("=== SUMMARY ===").nth(1).unwrap_or_default();
         println!("{revision}{summary}");
         let (required, optional) = scenarios(summary);
-        // What the suite does not score, it still runs: extensions, and what its own reference cannot do yet.
+        // The suite also runs unscored scenarios: extensions, and features that its own reference does not support yet.
         let failed: Vec<_> = required.iter().chain(&optional).filter(|line| !line.starts_with('✓')).collect();
         assert!(passed && failed.is_empty(), "{revision}: {failed:?}\n{report}");
         assert_eq!(required.len(), scored, "{revision}: {required:?}");
@@ -32,7 +32,7 @@ fn every_scenario_of_the_conformance_suite_passes_in_both_eras() {
     server.end();
 }
 
-/// The lines of the scenarios that count, and of those that do not.
+/// The lines of the scored scenarios, and those of the others.
 fn scenarios(summary: &str) -> (Vec<&str>, Vec<&str>) {
     let (all, unscored) = summary.split_once("Not scored").unwrap_or((summary, ""));
     let name =
@@ -47,7 +47,7 @@ fn marked(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| line.starts_with(['✓', '✗'])).collect()
 }
 
-/// A windlass that offers what the suite asks for.
+/// A windlass with the tools that the suite requires.
 struct Server {
     running: Running,
     url: String,
@@ -61,7 +61,7 @@ impl Server {
         Self { running, url }
     }
 
-    /// Runs one requirement set: whether the suite is content, and all that it said.
+    /// Runs one set of requirements; returns whether the suite passed, and its output.
     fn put_to_the_test(&mut self, home: &Home, revision: &str) -> (bool, String) {
         let mut suite = Command::new(peers::node22());
         suite.arg(peers::npm_bin("conformance")).current_dir(home.path()).stdin(Stdio::null());

@@ -1,5 +1,5 @@
-//! Files of the state directory that another process truncates, empties or removes while their session runs: what is lost is
-//! named with its place and the reason, and what is left is shown.
+//! Files of the state directory that another process truncates, empties or removes while their session runs: lost
+//! output is reported with its position and the reason, and the rest is shown.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::rig::{Home, Running};
 /// The number of bytes that `seq 1 1000` and `echo up` print.
 const PRINTED: u64 = 3896;
 
-/// A session that prints two parts and prints the second when it is told to go on.
+/// A session that prints two parts, the second one on request.
 struct TwoParts {
     running: Running,
 }
@@ -25,7 +25,7 @@ impl TwoParts {
         Self { running }
     }
 
-    /// Waits for its end.
+    /// Requests the second part and waits for the session's end.
     fn go_on(mut self) {
         let mut stdin = self.running.child.stdin.take().expect("its input is piped");
         stdin.write_all(b"go\n").expect("it reads");
@@ -42,7 +42,7 @@ fn truncate(path: &Path, len: u64) {
     OpenOptions::new().write(true).open(path).unwrap().set_len(len).unwrap();
 }
 
-/// The bytes of the first part up to one of them.
+/// The bytes of the first part up to an offset.
 fn beginning(upto: usize) -> String {
     let mut all: String = (1..=1000).map(|number| format!("{number}\n")).collect();
     all.truncate(upto);
@@ -102,7 +102,7 @@ fn a_follower_is_told_of_output_that_was_truncated_away() {
     let mut follower = home.windlass(&["log", "1001", "--follow"]);
     let mut follower = Running::of(follower.stderr(Stdio::piped()));
     follower.printed("3,796 bytes at 100..3896 are not on disk");
-    // It is truncated once more, behind the back of who has read it.
+    // It is truncated once more, after the reader has opened it.
     truncate(&data(&home), 50);
     session.go_on();
     follower.printed("after");
@@ -136,7 +136,7 @@ fn output_whose_files_were_removed_is_read_from_the_windlass_that_has_them_open(
     assert!(text.stderr.contains("1001-0000000000000000.out was removed"), "{}", text.stderr);
     assert_eq!(home.json(&["log", "1001", "--json"])["journal"]["end"], PRINTED);
     session.go_on();
-    // Its descriptors are closed; what it printed after the removal went to a file with a name.
+    // Its descriptors are closed; output after the removal went to a file with a name.
     let text = home.seen(&["log", "1001"]);
     assert_eq!(text.code, 1, "{text:?}");
     assert_eq!(text.stdout, "…3,896 bytes at 0..3896 are not on disk…\nafter\n", "{text:?}");

@@ -1,4 +1,4 @@
-//! `windlass demo`: the first thing people type.
+//! `windlass demo`: often the first command that people run.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn the_demo_plays_to_its_end_quickly_and_leaves_nothing() {
     }
     assert!(text.contains("nothing left running"), "{text}");
     assert!(!text.contains('\x1b'), "no colour where there is no terminal");
-    // The guardian does not carry the token; everything else that the demo started does.
+    // The guardian does not carry the token; all other processes of the demo do.
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 

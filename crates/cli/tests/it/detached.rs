@@ -1,4 +1,4 @@
-//! `windlass run --detach` and `windlass stop`: sessions that outlive whoever started them, and how they end.
+//! `windlass run --detach` and `windlass stop`: sessions that outlive the process that started them, and how they end.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -42,7 +42,7 @@ impl Kept {
         home.start(&["log", "--follow", &self.id])
     }
 
-    /// Looks until there is a receipt: what the root left running keeps every other event from coming.
+    /// Polls until there is a receipt: processes that the root left running prevent all other events.
     fn exits(&self, home: &Home) {
         while self.state(home) == "running" || self.state(home) == "exiting" {}
         assert_eq!(self.state(home), "exited");
@@ -59,7 +59,7 @@ fn listed(home: &Home, session: &Value) -> Value {
     found.unwrap_or_else(|| panic!("no session {session} in {all}")).clone()
 }
 
-/// A named pipe: its reader stands still until somebody writes.
+/// A named pipe: its reader blocks until it has a writer.
 fn fifo(home: &Home, name: &str) -> PathBuf {
     let path = home.path().join(name);
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -119,7 +119,7 @@ fn a_detached_session_outlives_its_starter_and_its_starters_terminal() {
     let kept = Kept::find(&home, &json!(1001));
     let mut follow = kept.follow(&home);
     follow.printed("up");
-    // The window is closed, and everything that belonged to it is killed.
+    // Closing the window kills all processes that belong to it.
     drop(terminal);
     shell.signal_group(Signal::KILL).unwrap();
     shell.reap_blocking().unwrap();
@@ -152,7 +152,7 @@ fn a_detached_session_waits_for_no_reader() {
     let home = Home::new("detach-flood");
     let puppet = windlass_testkit::puppet().display().to_string();
     let go = fifo(&home, "go");
-    // More than a streamed command may get ahead.
+    // More than a streamed command may get ahead of its reader.
     let script = format!("read line < {}; exec '{puppet}' flood 5 20000000 65536", go.display());
     let kept = Kept::start(&home, &[&script]);
     std::fs::write(&go, "go\n").unwrap();
@@ -174,7 +174,7 @@ fn a_detached_session_may_have_a_terminal() {
 #[test]
 fn a_timeout_ends_a_detached_session() {
     let home = Home::new("detach-timeout");
-    // It may be over before anybody could look for its shim.
+    // The session may be over before the test could look for its shim.
     assert_eq!(home.seen(&["run", "--detach", "--timeout", "200ms", "sleep 1000"]).code, 0);
     home.seen(&["log", "--follow", "1001"]);
     assert_eq!(listed(&home, &json!(1001))["state"], "timeout");
@@ -277,7 +277,7 @@ fn a_session_that_nobody_could_read_later_is_not_detached() {
 fn a_session_whose_starter_died_before_it_was_told_is_ended_again() {
     let home = Home::new("detach-untold");
     let token = survivors::token("detach-untold");
-    // The shim itself, on a pipe that nobody reads any more.
+    // The shim itself, with its output on a pipe without a reader.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut shim = home.windlass(&["keep", "--detach", "--", WINDLASS, "demo-stray", &token]);
@@ -347,7 +347,8 @@ fn stop_ends_what_a_command_left_running() {
     nothing_survives(&held, &token);
 }
 
-/// A command that, once told, leaves behind a process without any output, which waits for its turn to end.
+/// A command that waits for a line in `up` and then leaves a process without any output behind, which exits after a
+/// line in `go`.
 fn left_behind(go: &Path, up: &Path) -> String {
     let stray = format!("read line < {}", go.display());
     format!("read line < {}; (setsid sh -c '{stray}' > /dev/null 2>&1 &)", up.display())
@@ -404,7 +405,7 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
         lifetime: Lifetime::Detached,
         sandbox: None,
         started: SystemTime::UNIX_EPOCH,
-        // A namesake of another time: the process that ran it is gone.
+        // A runtime with the same pid from an earlier time: that process is gone.
         runtime: ProcessKey { start_ticks: 1, ..ProcessKey::of(Pid::of_this_process()) },
         root,
         mark: Some(mark),

@@ -1,4 +1,4 @@
-//! `windlass doctor`: what it says about this machine, and about one that is not well.
+//! `windlass doctor`: its report about this machine, and about one with problems.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use windlass_testkit::survivors;
 
 use crate::rig::{Home, Seen, held, nothing_survives};
 
-/// A doctor in a home of its own.
+/// Runs the doctor with this home directory.
 fn doctor(home: &Home, words: &[&str], environment: &[(&str, &str)]) -> Seen {
     let words: Vec<&str> = ["doctor"].iter().chain(words).copied().collect();
     let mut command = home.windlass(&words);
@@ -19,7 +19,7 @@ fn doctor(home: &Home, words: &[&str], environment: &[(&str, &str)]) -> Seen {
     Seen { code, stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// The checks by their names.
+/// The checks by name.
 fn checks(seen: &Seen) -> BTreeMap<String, Value> {
     let json: Value = serde_json::from_str(&seen.stdout).expect("it prints JSON");
     let checks = json["checks"].as_array().expect("there are checks").clone();
@@ -46,7 +46,7 @@ fn this_machine_is_well_and_every_check_has_one_line() {
     assert!(!seen.stdout.contains('\x1b'), "no colour where there is no terminal");
 }
 
-/// Windlass hides its own processes from others of the same user, and looked at itself here.
+/// Windlass hides its own processes from others of the same user, and once inspected itself here.
 #[test]
 fn an_ordinary_user_is_told_that_the_kernel_says_what_commands_wait_for() {
     let home = Home::new("doctor-ordinary");
@@ -142,7 +142,7 @@ fn a_shell_that_is_not_there_is_a_problem() {
     assert!(checks["shell"]["message"].as_str().unwrap().contains("/no/such/shell"));
 }
 
-/// The login shell's start file never ends; it is ended, with what it started, and that is a note.
+/// The login shell's start file never ends; the shell is ended with its children, and the check is a note.
 #[test]
 fn a_login_shell_that_hangs_is_ended_with_what_it_started() {
     let home = Home::new("doctor-hang");

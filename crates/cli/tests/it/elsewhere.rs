@@ -12,7 +12,7 @@ use windlass_testkit::{HANG, peers, survivors};
 use crate::app_server::doors::Listening;
 use crate::rig::{Home, Running, Seen, WINDLASS, held, nothing_survives};
 
-/// A server at a path and everything that runs on it.
+/// A server at a path, with all its processes.
 fn server(home: &Home) -> Listening {
     Listening::start(home, &["--listen", &format!("unix://{}", home.path().join("s").display())])
 }
@@ -43,7 +43,7 @@ fn output_input_and_the_code_are_the_commands() {
     assert_eq!(server.end(), Some(0));
 }
 
-/// A command of `run --server` is a process of the server's: it has the sandbox that the server's user configured.
+/// A command of `run --server` is a process of the server: it has the sandbox that the server's user configured.
 #[test]
 fn a_command_has_the_sandbox_that_is_configured_where_the_server_runs() {
     for (settings, words, expected) in [
@@ -110,7 +110,7 @@ fn a_reader_that_is_slow_gets_every_byte() {
     let script = "yes 0123456789abcdef | head -c 50000000; echo; echo end >&2";
     let mut command = home.windlass(&["run", "--server", &server.url, script]);
     let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
-    // The other stream ends behind all of this one only if somebody held back.
+    // The other stream ends after all of this one only if the sender waited for the reader.
     let mut said = String::new();
     let mut output = running.stdout.take().expect("it is piped");
     let mut first = [0; 1024];
@@ -164,11 +164,11 @@ fn a_server_that_goes_away_is_missed() {
     let mut said = String::new();
     running.child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it can be read");
     let code = running.exit_code();
-    // A server that was told to end may still say how the command ended.
+    // A server that gets a signal to end may still report how the command ended.
     assert!(code == Some(143) || (code == Some(125) && said.contains("is lost")), "{code:?}: {said}");
 }
 
-/// A terminal of 30 by 90 in which windlass runs a script with a terminal of its own on the server.
+/// A terminal of 30 by 90 in which windlass runs a script that has a terminal of its own on the server.
 fn typed(engine: &Engine, home: &Home, (server, script): (&Listening, &str)) -> Session {
     let words = [WINDLASS, "run", "--server", &server.url, "--tty", "--", "sh", "-c", script];
     let mut spec = CommandSpec::new(words, home.path());
@@ -221,7 +221,7 @@ fn codex_runs_it_as_well() {
     let deadline = windlass_testkit::hang_deadline();
     let told = loop {
         let told = home.seen(&["run", "--server", &url, "--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
-        // Nothing tells when it listens but that it does.
+        // Only a successful connection shows that the server listens.
         if told.code != 125 || std::time::Instant::now() > deadline {
             break told;
         }

@@ -1,4 +1,4 @@
-//! However `windlass run` itself ends, nothing of its session survives.
+//! No process of its session survives the end of `windlass run`, whichever way it ends.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use windlass_testkit::{HANG, survivors};
 
 use crate::rig::{Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
 
-/// Starts a tree that leaves in every way, signals windlass, and checks that the tree is gone.
+/// Starts a tree that tries all ways to escape, signals windlass, and checks that the tree is gone.
 fn ends_everything(name: &str, deaf: &str, signal: Signal) -> Option<i32> {
     let home = Home::new(name);
     let token = survivors::token(name);
@@ -21,7 +21,7 @@ fn ends_everything(name: &str, deaf: &str, signal: Signal) -> Option<i32> {
     code
 }
 
-/// Orphans of a windlass become children of this process, as they would of an init that collects none.
+/// Orphans of a windlass become children of this process, as they would of an init that does not reap.
 #[test]
 fn a_runtime_that_ends_by_itself_leaves_no_guardian_to_collect() {
     rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1)).expect("it is allowed");
@@ -88,7 +88,7 @@ fn a_killed_windlass_leaves_nothing_behind_even_if_it_is_deaf_to_term() {
     assert_eq!(ends_everything("kill-deaf", "TERM HUP INT", Signal::KILL), None);
 }
 
-/// Before the tree stands, while it grows, when it is whole: windlass is signalled wherever it happens to be.
+/// Before the tree is complete, while it grows, and after: windlass is signalled at different moments.
 #[test]
 fn nothing_survives_a_signal_at_any_moment() {
     let home = Home::new("moments");
@@ -101,7 +101,7 @@ fn nothing_survives_a_signal_at_any_moment() {
         while Instant::now() < moment {}
         running.signal(signal);
         if signal == Signal::INT {
-            // The first is the command's to handle; this one is not.
+            // The command handles the first signal; this one ends windlass.
             running.signal(Signal::TERM);
         }
         running.exit_code();
@@ -109,7 +109,7 @@ fn nothing_survives_a_signal_at_any_moment() {
     }
 }
 
-/// Waits until no process bears the token, and looks again after other processes have come and gone.
+/// Waits until no process has the token, and checks again after other processes have come and gone.
 fn vanishes(token: &str) {
     let deadline = Instant::now() + HANG;
     for _ in 0..3 {
@@ -168,7 +168,7 @@ fn a_windlass_whose_reader_does_not_read_still_ends_when_told() {
     let mut running = home.start(&["run", &script]);
     running.printed("up");
     let held = held(&survivors::bearing(&token));
-    // Nobody reads from here on; the pipe is full in no time.
+    // From here on the pipe has no reader; it is full in no time.
     running.signal(Signal::TERM);
     assert_eq!(running.exit_code(), Some(143));
     nothing_survives(&held, &token);
@@ -197,7 +197,7 @@ fn json_is_still_printed_when_windlass_is_told_to_end() {
     let home = Home::new("term-json");
     let ready = home.path().join("ready");
     let fifo = ready.to_str().unwrap();
-    // The reader of a named pipe is let through when its writer is there: an event, not a guess.
+    // The open of a named pipe for reading returns when it has a writer: an event, not a guess.
     let made = std::process::Command::new("mkfifo").arg(fifo).status().unwrap();
     assert!(made.success());
     let script = format!("echo begun; echo up > {fifo}; sleep 1000");

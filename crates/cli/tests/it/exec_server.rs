@@ -1,4 +1,4 @@
-//! `windlass exec-server` as a program meets it on pipes, and what it has to survive.
+//! `windlass exec-server` on pipes as programs use it, and everything that it must survive.
 
 mod doors;
 mod files;
@@ -13,11 +13,11 @@ use windlass_testkit::{base64, survivors};
 
 use crate::rig::{Home, WAYS, escapees, held, nothing_survives};
 
-/// A `windlass exec-server` on pipes that has been introduced to us.
+/// An initialized connection to a `windlass exec-server` on pipes.
 struct Exec {
     wire: Wire,
     home: Home,
-    /// In the environment of the server and of all that comes of it.
+    /// A token in the environment of the server and of all its descendants.
     token: String,
 }
 
@@ -50,7 +50,7 @@ impl Exec {
         answer.unwrap_or_else(|refusal| panic!("{refusal} for {params}"));
     }
 
-    /// Everything that a process prints until so many of a text are there, or until it is closed.
+    /// The output of a process until it contains a text this many times, or until the process is closed.
     fn printed(&mut self, process: &str, (text, times): (&str, usize)) -> String {
         let mut seen = Vec::new();
         loop {
@@ -107,7 +107,7 @@ fn lines_that_are_no_messages_cost_only_themselves() {
     exec.end();
 }
 
-/// Permissions as a client sends them that lets a project be changed, without the network.
+/// Permissions from a client that let commands change a project, without the network.
 fn project_only(more: &[Value]) -> Value {
     let special = |kind: &str| json!({ "type": "special", "value": { "kind": kind } });
     let mut entries = vec![
@@ -124,7 +124,7 @@ fn a_process_is_kept_from_what_its_client_says() {
     let mut exec = Exec::start("sandbox");
     let outside = windlass_testkit::Scratch::below(std::path::Path::new("/var/tmp"), "exec-outside");
     let place = outside.path().display();
-    // Where the server keeps its records nobody may write, and that is the home itself here.
+    // Commands may not write to the directory with the server's records, which is the home directory itself here.
     let project = exec.home.path().join("project");
     std::fs::create_dir_all(project.join("kept")).expect("it can be made");
     let secret = project.join("secret");
@@ -159,7 +159,7 @@ fn a_process_is_kept_from_what_its_client_says() {
     exec.end();
 }
 
-/// What could not be enforced is refused with its reason, and nothing runs.
+/// A permission that cannot be enforced is rejected with the reason, and nothing runs.
 #[test]
 fn what_has_no_equal_here_is_refused() {
     let mut exec = Exec::start("no-equal");
@@ -206,7 +206,7 @@ fn a_network_that_is_managed_is_the_processs_own() {
         params["enforceManagedNetwork"] = json!(true);
         params["managedNetwork"] = managed;
         exec.begin(&params);
-        // The two other lines are the heading.
+        // The other two lines are the heading.
         assert_eq!(exec.printed(process, ("", 0)), "1\n2\n", "{process}");
     }
     exec.end();

@@ -1,4 +1,5 @@
-//! `windlass mcp install`: each client's file, in and out, with everything else in it untouched.
+//! `windlass mcp install`: adds and removes the entry in each client's file, and leaves everything else in it
+//! unchanged.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -7,8 +8,8 @@ use windlass_testkit::Scratch;
 
 use crate::rig::{Home, Seen, WINDLASS};
 
-/// A client: its word, its file below home, and a file of somebody who has used it for a while, in two parts between
-/// which our entry goes.
+/// A client: its name, its file below the home directory, and the content of a file that was in use for a while, in two
+/// parts between which the entry goes.
 struct Client {
     word: &'static str,
     file: &'static str,
@@ -77,7 +78,7 @@ const CLIENTS: [Client; 7] = [
     },
 ];
 
-/// A home directory, and windlass in it.
+/// The fixture: a home directory with windlass in it.
 struct Rig {
     home: Home,
     client: &'static Client,
@@ -101,7 +102,7 @@ impl Rig {
         std::fs::write(self.file(), text).expect("the file can be written");
     }
 
-    /// The names of all files in the file's directory that are of this file.
+    /// The names of all files in the file's directory that contain its name.
     fn beside(&self) -> Vec<String> {
         let name = self.file().file_name().expect("it has a name").to_string_lossy().into_owned();
         let entries = std::fs::read_dir(self.file().parent().expect("it has a directory"));

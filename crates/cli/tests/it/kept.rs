@@ -28,13 +28,13 @@ fn leave(mut served: Served) {
     assert_eq!(served.exit_code(), Some(0));
 }
 
-/// The doors of shims.
+/// The sockets of shims.
 fn doors(home: &Home) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(home.path().join("keepers"));
     entries.map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default()
 }
 
-/// Whatever becomes of a test, nothing that it had kept outlives it.
+/// Ends all detached sessions of a test, also if it fails.
 struct Ends<'a>(&'a Home);
 
 impl Drop for Ends<'_> {
@@ -46,7 +46,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// A shim takes its door along, and that is the last thing it does but one.
+/// Checks that no shim is left. A shim removes its socket shortly before it exits.
 fn nobody_is_kept(home: &Home) {
     let deadline = hang_deadline();
     while !doors(home).is_empty() {
@@ -108,8 +108,8 @@ fn a_server_that_is_killed_leaves_its_detached_sessions_and_nothing_else() {
 
     let mut second = served(&home);
     let said = call(&mut second, "write_stdin", &json!({ "session_id": session, "chars": "x\n" }));
-    // A server that is killed between its reply and the acknowledgement to the shim leaves it open whether the client has
-    // the reply. Its bytes are shown again then, and the reply says so.
+    // If a server is killed between its reply and the acknowledgement to the shim, the shim cannot know whether the
+    // client has the reply. It then shows the bytes again, and the reply says so.
     let is_repeated = said["structuredContent"]["notes"].to_string().contains("bytes 0..4 are shown again");
     let expected = if is_repeated { "up\nx\ngot x\n" } else { "x\ngot x\n" };
     assert_eq!(said["structuredContent"]["output"], expected, "{said}");
@@ -142,7 +142,7 @@ fn the_end_of_a_detached_session_is_announced_once() {
     loop {
         let notes = call(&mut server, "list_sessions", &json!({}));
         let text = notes["content"][0]["text"].as_str().unwrap().to_owned();
-        // Its shim and its server both know; only one of them may say so.
+        // Its shim and its server both know; only one of them may announce it.
         let announced = text.matches(&format!("Note: session {session} exited with code 3")).count();
         assert!(announced <= 1, "{text}");
         if announced == 1 {
@@ -248,7 +248,7 @@ fn no_shim_is_left_unless_a_session_is_detached() {
     assert_eq!(doors(&home), [] as [PathBuf; 0]);
 }
 
-/// The process that keeps a session.
+/// The shim of a session.
 fn shim(home: &Home, session: &Value) -> Process {
     let all = home.json(&["ps", "--all", "--json"]);
     let entry = all.as_array().unwrap().iter().find(|entry| entry["session"] == *session).unwrap().clone();
@@ -256,7 +256,7 @@ fn shim(home: &Home, session: &Value) -> Process {
     Process::open(Pid::new(u32::try_from(pid).unwrap())).unwrap()
 }
 
-/// Whatever becomes of a test, its shim goes on.
+/// A stopped shim, which is continued at the end of the test, also if that fails.
 struct Stopped(Process);
 
 impl Stopped {
@@ -315,7 +315,7 @@ fn a_session_whose_shim_is_stopped_is_running_and_says_how_to_go_on() {
     leave(server);
 }
 
-/// It was left out of the list, and an unknown session.
+/// It was once missing from the list, and an unknown session.
 #[test]
 fn a_detached_session_whose_shim_was_killed_is_listed_as_lost_with_the_reason() {
     let home = Home::new("kept-lost");
@@ -350,7 +350,7 @@ fn a_detached_session_whose_shim_was_killed_is_listed_as_lost_with_the_reason() 
     leave(second);
 }
 
-/// Answers every caller at this door with a line; without one it accepts and says nothing.
+/// Answers every caller at this socket with a line; without one it accepts and sends nothing.
 fn impostor(home: &Home, session: u64, answer: Option<Value>) {
     let shims = home.path().join("keepers");
     std::fs::create_dir_all(&shims).unwrap();
@@ -372,12 +372,12 @@ fn impostor(home: &Home, session: u64, answer: Option<Value>) {
     });
 }
 
-/// A session of a person's that seems to have a shim: it has a runtime of its own, which knows nothing of the door. It ends
-/// with the test.
+/// A session of a person that seems to have a shim: it has a runtime of its own, which does not know of the socket. It
+/// ends with the test.
 struct Impostor<'a>(&'a Home);
 
 impl<'a> Impostor<'a> {
-    /// With a server that may see every session.
+    /// Starts it, and a server that may see all sessions.
     fn start(home: &'a Home, answer: Option<Value>) -> (Self, Served, u64) {
         home.seen(&["run", "--detach", "--", "sleep", "1000"]);
         let ends = Self(home);
@@ -429,7 +429,7 @@ fn a_shim_that_speaks_something_else_is_not_an_unknown_session() {
     leave(server);
 }
 
-/// One from before there were versions does not know the greeting, and is talked to all the same.
+/// A shim from before there were versions does not know the greeting, and calls to it work all the same.
 #[test]
 fn a_shim_of_the_first_version_is_talked_to() {
     let home = Home::new("kept-first");

@@ -1,4 +1,4 @@
-//! Limits and `windlass top`, as people type them and scripts read them.
+//! Limits and `windlass top`, as people type them and as scripts read them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use windlass_testkit::{HANG, puppet};
 
 use crate::rig::{Home, held};
 
-/// A puppet at work under limits, as one JSON object.
+/// A puppet program under limits; its result as a JSON object.
 fn limited(home: &Home, limits: &[&str], words: &[&str]) -> Value {
     let puppet = puppet().to_str().expect("a path is text");
     home.json(&[&["run", "--json"], limits, &["--", puppet], words].concat())
@@ -76,7 +76,7 @@ fn a_killed_windlass_leaves_no_control_group_for_ever() {
     running.signal(Signal::KILL);
     running.exit_code();
     wait_until_gone(&root, HANG);
-    // Whoever comes next removes what the dead one could not, if its guardian has not done so already.
+    // The next windlass removes the groups that the dead one could not, if its guardian has not done so already.
     assert_eq!(home.seen(&["run", "--memory", "1G", "--", "true"]).code, 0);
     assert_eq!(groups_of(runtime), Vec::<String>::new());
 }

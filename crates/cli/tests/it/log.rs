@@ -1,4 +1,4 @@
-//! `windlass log`: any part of any session's output, again.
+//! `windlass log`: reads any part of any session's output.
 
 use serde_json::json;
 use windlass_sys::signal::Signal;
@@ -157,7 +157,7 @@ fn a_running_session_is_followed_to_its_end() {
     let mut running = home.start(&["run", "--name", "talk", &script]);
     running.printed("5");
     let mut follower = home.start(&["log", "talk", "--tail", "2", "--follow"]);
-    // The last lines so far, and only then what is printed while somebody follows.
+    // The last lines so far come first, and then the output that is printed while `log` follows.
     follower.printed("4");
     follower.printed("5");
     std::fs::write(&go, "more\n").unwrap();

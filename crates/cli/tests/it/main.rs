@@ -1,4 +1,4 @@
-//! The program as people and scripts meet it: one binary, one module per verb.
+//! The program as people and scripts use it: one test binary, one module for each subcommand.
 #![forbid(unsafe_code)]
 
 mod agent;

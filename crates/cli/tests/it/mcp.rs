@@ -1,4 +1,4 @@
-//! `windlass mcp` as clients start it: served over pipes or HTTP, and gone without a trace when it is over.
+//! `windlass mcp` as clients start it: served over pipes or HTTP, and ended without leaving a process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use windlass_testkit::survivors;
 
 use crate::rig::{Home, escapees, held, nothing_survives};
 
-/// A windlass that serves us over its standard streams.
+/// A windlass that serves the test over its standard streams.
 pub(crate) struct Served {
     pub(crate) child: Child,
     pub(crate) input: Option<ChildStdin>,
@@ -43,7 +43,7 @@ impl Served {
         self.greet_as("test");
     }
 
-    /// Greets it as a client of this name.
+    /// Initializes the connection as a client of this name.
     pub(crate) fn greet_as(&mut self, client: &str) {
         let info = json!({ "name": client, "version": "1" });
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
@@ -65,7 +65,7 @@ impl Served {
         }
     }
 
-    /// Sends requests without waiting for replies in between: their replies, in the order in which they arrive.
+    /// Sends requests without waiting for replies in between; returns the replies in the order in which they arrive.
     pub(crate) fn ask_together(&mut self, method: &str, requests: &[(String, Value)]) -> Vec<Value> {
         for (id, params) in requests {
             self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -89,7 +89,7 @@ impl Served {
         child
     }
 
-    /// Starts a session whose processes try to get away, and takes hold of them.
+    /// Starts a session whose processes try to escape, and opens them.
     fn run_escapees(&mut self, token: &str) -> Vec<Process> {
         let arguments = json!({
             "cmd": escapees(token, "HUP"),
@@ -167,7 +167,7 @@ fn a_client_that_reads_no_more_ends_it() {
     let Served { mut child, input, output } = served;
     drop(output);
     let mut input = input.expect("its input is open");
-    // The answer meets a closed pipe.
+    // The answer is written to a closed pipe.
     let asked = writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
     asked.expect("it still takes what we say");
     assert_eq!(child.wait().expect("windlass can be waited for").code(), Some(0));
@@ -243,7 +243,7 @@ fn an_address_that_others_can_reach_needs_a_word_more() {
     assert!(seen.stderr.contains("--allow-remote"), "{}", seen.stderr);
 }
 
-/// Asks a server what it is, with this header more, and gives back all that it says.
+/// Asks a server for its description, with this further header, and returns the complete response.
 fn discover(url: &str, header: &str) -> String {
     let address =
         url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).expect("our own kind of URL");

@@ -1,5 +1,5 @@
-//! Processes that a session started belong to it, whichever of our processes are killed; a name belongs to one session; and
-//! Windlass never takes a process for another one.
+//! Processes that a session started belong to it, whichever processes of windlass are killed; a name belongs to one
+//! session; and windlass never mistakes one process for another.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Instant, SystemTime};
@@ -15,7 +15,7 @@ use windlass_testkit::{HANG, hang_deadline, survivors};
 use crate::mcp::Served;
 use crate::rig::{Doomed, Home, Running, Seen, WINDLASS, escapees, hold_escapees, nothing_survives};
 
-/// The guardians that are children of this process.
+/// The guardians that are children of this runtime.
 fn guardians_of(runtime: u32) -> Vec<Process> {
     let children = std::fs::read_dir(format!("/proc/{runtime}/task")).into_iter().flatten().flatten();
     let lists = children.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
@@ -25,7 +25,7 @@ fn guardians_of(runtime: u32) -> Vec<Process> {
     pids.into_iter()
         .filter(|pid| comm(*pid) == "wl-guardian")
         .filter_map(|pid| Process::open(Pid::new(pid)).ok())
-        // A dead one keeps its name until it is collected.
+        // A dead one keeps its name until it is reaped.
         .filter(Process::is_alive)
         .collect()
 }
@@ -34,7 +34,7 @@ fn comm(pid: u32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// The one guardian of a runtime. It has its name a moment after it exists.
+/// The one guardian of a runtime. It gets its name a moment after its start.
 fn guardian_of(runtime: u32) -> Process {
     let deadline = hang_deadline();
     loop {
@@ -54,13 +54,13 @@ fn eventually(what: &str, is_true: impl Fn() -> bool) {
     }
 }
 
-/// A tree that leaves in every way, whose runtime and guardian have been killed together.
+/// A tree that tries all ways to escape, whose runtime and guardian were killed together.
 fn abandoned(home: &Home, token: &str) -> Vec<Process> {
     let mut running = home.start(&["run", "--name", "tree", &escapees(token, "HUP")]);
     let mut held = hold_escapees(&mut running, token);
     held.retain(|process| process.pid().get() != running.child.id());
     let guardian = guardian_of(running.child.id());
-    // In one step for both: neither sees the other die.
+    // Both are stopped first and killed in one step: neither sees the other die.
     running.signal(Signal::STOP);
     guardian.signal(Signal::KILL).unwrap();
     running.signal(Signal::KILL);
@@ -103,13 +103,13 @@ fn a_list_ends_what_is_left_of_a_lost_session_whose_root_is_dead() {
     running.signal(Signal::KILL);
     assert_eq!(running.exit_code(), None);
     wait_until_gone(std::slice::from_ref(&root), HANG);
-    // It was `lost` while the sweep of this very list was under way.
+    // The state was once `lost` while the sweep of this very list was still running.
     assert_eq!(home.json(&["ps", "--json"])[0]["state"], "ending");
     nothing_survives(&held, &token);
     assert_eq!(home.json(&["ps", "--json"])[0]["state"], "lost");
 }
 
-/// It took a minute, and the list said `exiting` without a reason.
+/// This once took a minute, and the list said `exiting` without a reason.
 #[test]
 fn stop_ends_a_session_whose_runtime_is_stopped_without_it_and_says_so() {
     let home = Home::new("own-halted");
@@ -168,7 +168,7 @@ fn a_runtime_is_registered_while_it_has_sessions_and_not_after_it() {
     let registered_as = registered(&home);
     let [runtime] = registered_as.as_slice() else { panic!("{registered_as:?}") };
     assert!(runtime.contains(&format!("-{}-", running.child.id())), "{runtime}");
-    // A living runtime is not touched.
+    // The command leaves a living runtime alone.
     assert_eq!(home.seen(&["ps"]).code, 0);
     assert_eq!(home.seen(&["run", "--", "true"]).code, 0);
     assert_eq!(registered(&home), registered_as);
@@ -210,7 +210,7 @@ fn the_family_of_another_boot_or_pid_namespace_or_living_runtime_is_not_ended() 
     register_dead(&home, runtime_tag.family(), |key| key.scope.as_mut().unwrap().pid_namespace += 1);
     assert_eq!(home.seen(&["ps"]).code, 0);
     register_dead(&home, runtime_tag.family(), |_| {});
-    // The key of a runtime that lives, of the same family.
+    // The key of a living runtime of the same family.
     register_dead(&home, runtime_tag.family(), |key| *key = ProcessKey::of(Pid::of_this_process()));
     assert_eq!(home.seen(&["ps"]).code, 0);
     assert!(process.is_alive());
@@ -237,7 +237,7 @@ fn the_sweep_leaves_sessions_of_other_state_directories_alone() {
     let token = survivors::token("tree-theirs");
     let held = abandoned(&other, &token);
     assert_eq!(home.seen(&["run", "--", "true"]).code, 0);
-    // The sweep works beside the command, and the second command's is behind the first one's.
+    // The sweep runs beside the command; that of the second command comes after that of the first.
     assert_eq!(home.seen(&["run", "--", "sleep", "0.2"]).code, 0);
     assert!(held.iter().all(Process::is_alive));
     assert_eq!(other.seen(&["stop", "tree"]).code, 0);
@@ -269,7 +269,7 @@ fn a_stopped_guardian_works_all_the_same_when_its_runtime_is_killed() {
     nothing_survives(&held, &token);
 }
 
-/// After nine kills there was none any more, and nothing said so.
+/// After nine kills no guardian was started any more, without a message.
 #[test]
 fn a_guardian_is_replaced_however_often_it_is_killed() {
     let home = Home::new("own-replaced");
@@ -287,8 +287,8 @@ fn a_guardian_is_replaced_however_often_it_is_killed() {
     nothing_survives(&held, &token);
 }
 
-/// A child that sheds its mark is found by its root's session while the root lives. It was lost when the root died of TERM
-/// before the KILL.
+/// A child that sheds its mark is found by its root's session while the root lives. It was once lost when the root died
+/// of TERM before the KILL.
 #[test]
 fn a_child_that_sheds_its_mark_and_ignores_term_ends_with_its_killed_runtime() {
     let home = Home::new("own-shed");
@@ -302,8 +302,8 @@ fn a_child_that_sheds_its_mark_and_ignores_term_ends_with_its_killed_runtime() {
     nothing_survives(&held, &token);
 }
 
-/// Forks and exits, over and over, and ignores TERM: it has another pid at each look. A reader of the pipe that it opens sees
-/// EOF when all of them are dead.
+/// Forks and exits, over and over, and ignores TERM: it has another pid each time. A reader of the pipe that it opens
+/// sees EOF when all of these processes are dead.
 const HOPPER: &str = r#"
 import os, signal, sys
 for number in (signal.SIGTERM, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)
@@ -413,7 +413,7 @@ fn a_session_of_a_server_and_a_detached_one_do_not_share_a_name() {
     assert_eq!(served.exit_code(), Some(0));
 }
 
-/// It ended the server, and with several sessions it was refused.
+/// This once ended the server, and was rejected if the server had several sessions.
 #[test]
 fn stop_ends_one_session_of_a_server_and_the_server_goes_on() {
     let home = Home::new("own-mcp-stop");
@@ -443,7 +443,7 @@ fn stop_ends_one_session_of_a_server_and_the_server_goes_on() {
     assert_eq!(served.exit_code(), Some(0));
 }
 
-/// A record that names a process, and what `stop` says about it.
+/// A record that names a process: the result of `stop`, and whether the process still lives.
 fn stop_recorded(name: &str, change: impl FnOnce(&mut StartRecord, u32)) -> (Seen, bool) {
     let home = Home::new(name);
     let store = Store::open(home.path(), StoreLimits::default()).unwrap();
@@ -523,13 +523,13 @@ fn from_another_pid_namespace_a_running_session_keeps_its_state_and_its_name() {
     };
     let listed = inside("ps --json");
     if listed.contains("unshare:") {
-        // Where the kernel forbids user namespaces, the tests above stand for this one.
+        // If the kernel forbids user namespaces, the tests above cover this one.
         assert!(!listed.contains("lost"));
     } else {
         assert!(listed.contains("\"elsewhere\""), "{listed}");
         let refused = inside("run --name web -- true");
         assert!(refused.contains("the name `web` is held by session"), "{refused}");
-        // Whether it runs cannot be known from there.
+        // From there, the state of the session is not visible.
         assert!(refused.contains("another pid namespace") && !refused.contains("still running"), "{refused}");
         assert!(inside("stop web").contains("another pid namespace"));
     }

@@ -1,5 +1,5 @@
 //! The packages for Python and TypeScript, built as they are published and tested with this windlass; and the protocol
-//! that they are made from, as it is printed and committed.
+//! from which they are generated, as printed and as committed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use windlass_testkit::{Scratch, peers, survivors};
 
 use crate::rig::{Home, WINDLASS, held, nothing_survives};
 
-/// Packages have the version of the program they belong to.
+/// Packages have the same version as the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 mod python {
@@ -32,7 +32,7 @@ mod python {
 
         let pip = ["-m", "pip", "install", "--no-deps", "--target", "site", &wheel];
         succeeds(package.run(peers::python("clients")).args(pip));
-        // Only what was installed is to be found, not what it was made from.
+        // Only the installed package may be found, not its source.
         fs::remove_dir_all(package.path().join("src")).expect("it was copied");
         let tests =
             ["-m", "unittest", "discover", "--top-level-directory", ".", "--start-directory", "tests"];
@@ -41,7 +41,7 @@ mod python {
         package.leaves_nothing();
     }
 
-    /// What is in the wheel: modules by their names, what describes them by its ending.
+    /// The files in the wheel: modules by their names, metadata by its ending.
     const PUBLISHED: &[&str] = &[
         "__init__.py",
         "_client.py",
@@ -119,7 +119,7 @@ mod typescript {
         }
     }
 
-    /// npm installs a folder as it is, and does not fetch what is needed to build it.
+    /// npm installs a directory as it is, and does not fetch the packages that are needed to build it.
     #[test]
     fn the_typescript_package_is_built_when_it_is_installed_from_its_folder_or_says_what_to_do() {
         let package = Package::copied("typescript");
@@ -201,7 +201,7 @@ mod protocol {
         nothing_survives(&held(&survivors::bearing(&token)), &token);
     }
 
-    /// By somebody else's reading of the standard.
+    /// Checked by another implementation of JSON Schema.
     #[test]
     fn the_schema_tells_messages_from_others() {
         let script = r"
@@ -221,7 +221,7 @@ assert not valid({'id': 'x', 'method': 'process/spawn', 'params': {'command': ['
     }
 }
 
-/// A copy of a package, in which it can be built without a trace, and the word by which what it started is found.
+/// A copy of a package in which it can be built without changes elsewhere, and the token that identifies its processes.
 struct Package {
     scratch: Scratch,
     token: String,
@@ -238,7 +238,7 @@ impl Package {
         self.scratch.path().join("package")
     }
 
-    /// A program in the package's folder, which writes nowhere else and fetches nothing.
+    /// A command in the package's directory that writes nowhere else and fetches nothing.
     fn run(&self, program: PathBuf) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.path());
@@ -260,7 +260,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Copies a folder, without what was built or fetched there by hand.
+/// Copies a directory, without files that were built or fetched there by hand.
 fn copy(from: &Path, to: &Path) {
     const BUILT: [&str; 4] = ["dist", "node_modules", "__pycache__", ".mypy_cache"];
     fs::create_dir_all(to).expect("a folder can be made");
@@ -277,7 +277,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a program prints, which must end well.
+/// The output of a program, which must exit successfully.
 fn succeeds(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();

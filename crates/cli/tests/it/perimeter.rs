@@ -1,4 +1,4 @@
-//! The perimeter of the servers: which callers they serve, and what callers and commands can learn of them.
+//! The perimeter of the servers: which callers they serve, and what callers and commands can learn about them.
 
 mod callers;
 mod half_open;
@@ -13,12 +13,12 @@ use std::sync::mpsc::Receiver;
 
 use crate::rig::Home;
 
-/// The user of a server.
+/// The user that runs a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
-    /// The one that runs the tests.
+    /// The user that runs the tests.
     Own,
-    /// One without privilege, if root runs the tests.
+    /// A user without privileges, if root runs the tests.
     Ordinary,
 }
 
@@ -30,7 +30,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts one, and waits until it says where it listens, on whichever stream it says so.
+    /// Starts one, and waits until it prints its address, on either stream.
     fn start(home: &Home, words: &[&str]) -> Self {
         Self::of(home.windlass(words).current_dir(home.path()))
     }
@@ -58,7 +58,7 @@ impl Server {
         Self { child, url, said: lines }
     }
 
-    /// Waits until it says this.
+    /// Waits until it prints this.
     fn said(&self, text: &str) -> bool {
         self.said.iter().any(|line| line.contains(text))
     }

@@ -1,4 +1,4 @@
-//! `windlass agent --portable`: settings that go from one home to another.
+//! `windlass agent --portable`: transfers settings from one home directory to another.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::workbench::{More, Workbench, seen};
 const PASSPHRASE: &str = "correct horse battery";
 const CONFIG: &str = ".config/windlass/config.toml";
 
-/// A windlass that can ask nobody: it has no terminal, whoever runs the tests.
+/// A windlass that cannot ask for a passphrase: it has no terminal, even if the tests run in one.
 fn portable(bench: &Workbench, words: &[&str], passphrase: Option<&str>) -> Seen {
     let windlass = bench.windlass(&[]);
     let mut command = Command::new("setsid");
@@ -94,7 +94,7 @@ fn other_words_are_refused() {
     assert!(told.code == 2 && told.stderr.contains("--portable"), "{told:?}");
 }
 
-/// The test is the person at the terminal.
+/// The test acts as the person at the terminal.
 #[tokio::test]
 async fn a_passphrase_that_is_typed_is_not_shown_and_must_be_typed_twice() {
     let bench = bench("portable-typed", "");

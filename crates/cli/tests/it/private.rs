@@ -1,4 +1,4 @@
-//! The agent's key: no command of the model's finds it, in its own environment or in anybody's.
+//! The agent's key: no command of the model finds it, in its own environment or in that of another process.
 
 use std::process::Command;
 
@@ -8,13 +8,13 @@ use windlass_testkit::model::{Model, Request, always, call, say, turn};
 use crate::rig::WINDLASS;
 use crate::workbench::{More, SECRET, Workbench, seen};
 
-/// Looks for the key in the environment of every process that can be looked at, and says how many those were. The pattern
-/// does not find itself.
+/// A script that looks for the key in the environment of every process that it can read, and prints the number of
+/// those. The pattern does not match itself.
 const SEARCH: &str = "exec 2>/dev/null; looked=0; for place in /proc/[0-9]*/environ; do \
     if tr '\\0' '\\n' <$place | grep -q 'sk-not-for-[a]nybody'; then echo \"found in $place\"; fi; \
     tr '\\0' '\\n' <$place >/dev/null && looked=$((looked+1)); done; echo \"looked at $looked\"";
 
-/// An ordinary user, when root runs the tests: root may look at everybody, and no process can hide from it.
+/// An ordinary user, if root runs the tests: root may read every process, and no process can hide from it.
 fn ordinary(bench: &Workbench, words: &[&str]) -> Command {
     let windlass = bench.windlass(words);
     if !rustix::process::geteuid().is_root() {
@@ -44,7 +44,7 @@ fn a_command_without_a_sandbox_does_not_find_the_key_in_any_process() {
     assert_eq!(requests[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
 }
 
-/// The way to a sandbox leads through files of our own process that are closed to others now.
+/// The setup of a sandbox uses files of this program's own process that are now closed to others.
 #[test]
 fn a_sandbox_is_built_as_ever() {
     let model = Model::playing(vec![

@@ -1,4 +1,4 @@
-//! `windlass doctor` about the agent: its settings, its key, and the way to its model.
+//! The checks of `windlass doctor` for the agent: its settings, its key, and the connection to its model.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -11,12 +11,12 @@ use windlass_testkit::model::{Model, always, say};
 use crate::rig::Seen;
 use crate::workbench::{More, SECRET, Workbench, seen};
 
-/// What a doctor says about the agent, by name: the verdict and the words.
+/// The doctor's checks of the agent, by name: the verdict and the message.
 fn doctor(bench: &Workbench, words: &[&str]) -> BTreeMap<String, (String, String)> {
     doctor_with(bench, words, &[])
 }
 
-/// The same with more variables.
+/// The same with further variables.
 fn doctor_with(
     bench: &Workbench,
     words: &[&str],
@@ -24,7 +24,7 @@ fn doctor_with(
 ) -> BTreeMap<String, (String, String)> {
     let words: Vec<&str> = ["doctor", "--json"].iter().chain(words).copied().collect();
     let mut windlass = bench.windlass(&words);
-    // Machines differ in these, and the result must not.
+    // Machines differ in these variables, and the result must not.
     for name in
         ["SSL_CERT_FILE", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy", "http_proxy", "NO_PROXY", "no_proxy"]
     {
@@ -132,7 +132,7 @@ fn where_nothing_is_configured_nothing_is_missing() {
     assert_eq!(verdicts(&found), expected, "{found:?}");
 }
 
-/// A SOCKS 5 proxy for one connection: it connects to this address, and returns the name that it was asked for.
+/// A SOCKS 5 proxy for one connection: it connects to this address, and returns the name for which the client asked.
 fn socks_proxy(to: SocketAddr) -> (SocketAddr, JoinHandle<io::Result<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

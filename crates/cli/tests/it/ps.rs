@@ -1,4 +1,4 @@
-//! `windlass ps`: the truth about every session.
+//! `windlass ps`: shows the true state of every session.
 
 use serde_json::json;
 use windlass_sys::signal::Signal;
@@ -60,7 +60,7 @@ fn the_newest_are_shown_unless_all_are_asked_for() {
     assert_eq!((all.stdout.lines().count(), all.stderr.as_str()), (1 + 13, ""));
 }
 
-/// The reproducer: old records, and a Windlass that may open hardly any files prunes them.
+/// The reproducer of a bug: records are old, and a windlass that may open almost no files prunes them.
 #[test]
 fn records_that_too_few_descriptors_are_left_for_are_kept() {
     let home = Home::new("few-descriptors");
@@ -140,7 +140,7 @@ fn a_clock_that_was_set_back_confuses_nobody() {
     }
 }
 
-/// A directory and commands whose names turn the direction of writing around, clear the screen or hide.
+/// A directory and commands whose names reverse the direction of writing, clear the screen or hide text.
 #[test]
 fn no_name_path_or_command_changes_how_a_terminal_shows_what_windlass_prints() {
     let home = Home::new("misleading");

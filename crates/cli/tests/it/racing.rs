@@ -1,4 +1,5 @@
-//! Requests that arrive at the same time: one name goes to one session, and a server whose client disappears in the middle exits.
+//! Requests that arrive at the same time: one name goes to one session, and a server whose client disappears in the
+//! middle exits.
 
 use std::process::{Child, Stdio};
 
@@ -27,7 +28,7 @@ fn one_of_twenty_starts(lifetime: &str) {
         .map(|number| (format!("call-{number}"), json!({ "name": "exec_command", "arguments": arguments })))
         .collect();
     let answers = server.ask_together("tools/call", &calls);
-    // Before anything is asserted, so that no shim outlives the test.
+    // Before all assertions, so that no shim outlives the test.
     let live = live(&home);
     let _shims: Vec<Doomed> = match lifetime {
         "detached" => live.iter().map(|listed| Doomed::hold(&listed["runtime_pid"])).collect(),

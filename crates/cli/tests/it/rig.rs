@@ -1,4 +1,4 @@
-//! What the tests share: a state directory of their own, the program, and trees that try to get away.
+//! The fixtures that all tests share: a state directory, the program, and trees that try to escape.
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
@@ -15,12 +15,12 @@ use windlass_testkit::{HANG, Scratch, survivors};
 /// The program under test.
 pub(crate) const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
 
-/// A state directory that goes away with the test.
+/// A state directory, removed with the test.
 pub(crate) struct Home {
     scratch: Scratch,
 }
 
-/// What a finished windlass left to see.
+/// The output and exit code of a finished windlass.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) code: i32,
@@ -52,7 +52,7 @@ impl Home {
         self.scratch.path()
     }
 
-    /// A file with a secret in it, which only its owner can read.
+    /// Writes a file with a secret that only its owner can read.
     pub(crate) fn secret(&self, name: &str, text: &str) -> String {
         let path = self.path().join(name);
         std::fs::write(&path, text).expect("a file");
@@ -60,7 +60,7 @@ impl Home {
         path.into_os_string().into_string().expect("UTF-8")
     }
 
-    /// A windlass with nothing to read, not yet started.
+    /// A command for windlass with empty input, not yet started.
     pub(crate) fn windlass(&self, words: &[&str]) -> Command {
         let mut command = Command::new(WINDLASS);
         command.args(words).stdin(Stdio::null());
@@ -68,8 +68,8 @@ impl Home {
         command
     }
 
-    /// The same for an ordinary user, to whom this directory belongs from now on, also when root runs the tests: root reads every file
-    /// and every process.
+    /// The same for an ordinary user, who owns this directory from now on, also if root runs the tests: root can read
+    /// every file and every process.
     pub(crate) fn ordinary(&self, words: &[&str]) -> Command {
         let windlass = self.windlass(words);
         if !rustix::process::geteuid().is_root() {
@@ -94,7 +94,7 @@ impl Home {
         self.seen(words).json()
     }
 
-    /// Starts windlass with its output to be read by the test.
+    /// Starts windlass with its output in a pipe to the test.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         Running::of(&mut self.windlass(words))
     }
@@ -122,7 +122,7 @@ pub(crate) fn as_ordinary(command: &Command) -> Command {
     other
 }
 
-/// Gives files to that user, likewise.
+/// Gives files to that user, if root runs the tests.
 pub(crate) fn give_to_ordinary(path: &Path) {
     if !rustix::process::geteuid().is_root() {
         return;
@@ -134,7 +134,7 @@ pub(crate) fn give_to_ordinary(path: &Path) {
     }
 }
 
-/// A windlass at work.
+/// A running windlass.
 pub(crate) struct Running {
     pub(crate) child: Child,
     lines: BufReader<ChildStdout>,
@@ -170,14 +170,14 @@ impl Running {
         process.signal(signal).expect("windlass can be signalled");
     }
 
-    /// Waits for its end: the code, or none if a signal ended it.
+    /// Waits for its end; returns its code, or `None` if a signal ended it.
     pub(crate) fn exit_code(mut self) -> Option<i32> {
         self.child.wait().expect("windlass can be waited for").code()
     }
 }
 
-/// A script whose children leave in every way there is, each saying when it is there, all with the token in their
-/// command line, and deaf to what `deaf` names.
+/// A script whose children try all ways to escape. Each reports its start, all have the token in their command line,
+/// and they ignore the signals in `deaf`.
 pub(crate) fn escapees(token: &str, deaf: &str) -> String {
     let stray = |way: &str| format!("'{WINDLASS}' demo-stray {token}-{way}");
     format!(
@@ -190,12 +190,12 @@ pub(crate) fn escapees(token: &str, deaf: &str) -> String {
     )
 }
 
-/// The ways of [`escapees`].
+/// The ways to escape in [`escapees`].
 pub(crate) const WAYS: [&str; 5] = ["session", "fork", "environment", "child", "grandchild"];
 
-/// Waits until every one of them is there, and takes hold of them.
+/// Waits until all of them run, and opens their processes.
 pub(crate) fn hold_escapees(running: &mut Running, token: &str) -> Vec<Process> {
-    // They come up in any order, and each line is read once.
+    // They start in any order, and each line is read once.
     for _ in WAYS {
         running.printed("is up");
     }
@@ -209,7 +209,7 @@ pub(crate) fn hold_escapees(running: &mut Running, token: &str) -> Vec<Process> 
     held(&found)
 }
 
-/// Processes by the lines that name them; those that are gone already are left out.
+/// Opens the processes in these lines; those that have exited are left out.
 pub(crate) fn held(lines: &[String]) -> Vec<Process> {
     let pids = lines.iter().filter_map(|line| line.split(' ').next()?.parse().ok());
     pids.filter_map(|pid| Process::open(Pid::new(pid)).ok()).collect()
@@ -219,7 +219,7 @@ pub(crate) fn held(lines: &[String]) -> Vec<Process> {
 pub(crate) struct Doomed(Process);
 
 impl Doomed {
-    /// Takes hold of the process with this number.
+    /// Opens the process with this number.
     pub(crate) fn hold(pid: &Value) -> Self {
         let pid = pid.as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("the number of a process");
         Self(Process::open(Pid::new(pid)).expect("the process is there"))
@@ -229,7 +229,7 @@ impl Doomed {
         &self.0
     }
 
-    /// Ends it now.
+    /// Kills it now.
     pub(crate) fn end(&self) {
         self.0.signal(Signal::KILL).expect("it can be ended");
         wait_until_gone(std::slice::from_ref(&self.0), HANG);
@@ -238,12 +238,12 @@ impl Doomed {
 
 impl Drop for Doomed {
     fn drop(&mut self) {
-        // One that is gone already needs no end.
+        // An error means that it has exited.
         let _ = self.0.signal(Signal::KILL);
     }
 }
 
-/// Waits for their deaths, and checks that nobody else of the kind is there.
+/// Waits for their deaths, and checks that no other process has the token.
 pub(crate) fn nothing_survives(held: &[Process], token: &str) {
     wait_until_gone(held, HANG);
     assert_eq!(survivors::bearing(token), Vec::<String>::new());

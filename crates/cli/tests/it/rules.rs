@@ -1,4 +1,4 @@
-//! `windlass rules`, and the server that keeps to them.
+//! `windlass rules`, and a server that applies the rules.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ except = ["git pull"]
 "#;
 const PROJECT: &str = "[[rule]]\ncommand = [\"rm\"]\nverdict = \"forbid\"\n";
 
-/// A home with both files, and a project in it.
+/// A home directory with both files, and a project in it.
 fn home(name: &str) -> Home {
     let home = Home::new(name);
     put(&home.path().join(".config/windlass/rules.toml"), USER);
@@ -92,7 +92,7 @@ fn files_are_found_checked_and_complained_about() {
     assert_eq!(seen(&home, &["test", "--file", &bad, "ls"]).code, 1);
 }
 
-/// What a server answers to a command that needs a person's word.
+/// The server's answer to a command that requires a person's approval.
 fn pushed(home: &Home, words: &[&str]) -> Value {
     let mut command = home.windlass(&[&["mcp"], words].concat());
     command.current_dir(home.path().join("project")).env("HOME", home.path()).env_remove("XDG_CONFIG_HOME");

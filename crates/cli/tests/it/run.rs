@@ -1,4 +1,4 @@
-//! `windlass run`: what goes through it, what it says, and what it exits with.
+//! `windlass run`: its streams, its messages, and its exit codes.
 
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -313,7 +313,7 @@ fn a_name_that_a_living_session_has_is_refused() {
     );
 }
 
-/// It panicked, and its exit code was that of a panic.
+/// It once panicked, and exited with the code of a panic.
 #[test]
 fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
     let home = Home::new("run-full");

@@ -1,8 +1,8 @@
-//! What holds the sandbox to account: attempts to get out of it, and the work that must go on inside of it.
+//! Tests of the sandbox: attempts to escape from it, and work that must succeed inside of it.
 //!
-//! The attempts are a program in C, `sandbox/attacks.c`, run behind any words that start a command: behind none, where
-//! every one must succeed or say that it cannot be tried, which shows that the attempts are real; and behind the
-//! sandbox, where none may. The tasks are scripts with a check of what they really did.
+//! The attempts are a program in C, `sandbox/attacks.c`, which runs behind any words that start a command: behind none,
+//! where every attempt must succeed or report that it cannot be tried, which shows that the attempts are real; and
+//! behind the sandbox, where none may succeed. The tasks are scripts, each with a check of its results.
 
 mod adversary;
 mod attempts;
@@ -33,10 +33,10 @@ use attempts::{Attempted, Outcome};
 use confinement::{Confinement, Layers, Network, Policy};
 use stage::{Owner, Stage};
 
-/// Fewer than this, and something has been lost.
+/// A smaller number means that attempts were lost.
 const LEAST_ATTEMPTS: usize = 500;
 
-/// Categories whose success changes something in the attempt's own directory outside.
+/// Categories whose success changes a file in the attempt's own directory outside.
 const LEAVES_TRACES: &[&str] = &[
     "write",
     "append",
@@ -84,7 +84,7 @@ fn nothing_stops(owner: Owner) {
     assert_eq!(without_trace(&attempted, &changed(&before, &after)), Vec::<&str>::new());
 }
 
-/// Attempts that claim to have changed something outside, and of which the outside knows nothing.
+/// Attempts that report a change outside of which no trace was found.
 fn without_trace<'a>(attempted: &'a [Attempted], changed: &BTreeSet<String>) -> Vec<&'a str> {
     let claims = attempted.iter().filter(|one| matches!(one.outcome, Outcome::Escaped(_)));
     let claims = claims.filter(|one| LEAVES_TRACES.contains(&one.attempt.category.as_str()));
@@ -92,13 +92,13 @@ fn without_trace<'a>(attempted: &'a [Attempted], changed: &BTreeSet<String>) -> 
     names.filter(|name| !changed.iter().any(|path| path.contains(&format!("/{name}/")))).collect()
 }
 
-/// Paths that are in one of two pictures only, or differ between them.
+/// Paths that are in only one of two snapshots, or differ between them.
 fn changed(before: &stage::Traces, after: &stage::Traces) -> BTreeSet<String> {
     let differs = |path: &&String| before.get(*path) != after.get(*path);
     before.keys().chain(after.keys()).filter(differs).cloned().collect()
 }
 
-/// What got out of a sandbox that promised to stop it: attempts by name, and changes that only the outside noticed.
+/// Failures of a sandbox that promised to stop an attempt: attempts by name, and changes that only the snapshots show.
 fn got_through(confinement: Confinement, attempted: &[Attempted], changed: &BTreeSet<String>) -> Vec<String> {
     let escaped = attempted.iter().filter(|one| matches!(one.outcome, Outcome::Escaped(_)));
     let broken = escaped.filter(|one| confinement.must_stop(&one.attempt));
@@ -272,7 +272,7 @@ fn every_development_task_of_an_ordinary_user_works_in_a_workspace() {
     tasks_work_in("tasks-user", Owner::ordinary());
 }
 
-/// Tasks that go through the supervisor where there are no namespaces.
+/// Tasks that depend on the supervisor if there are no namespaces.
 const SUPERVISED: &[&str] = &[
     "unix_socket_between_own_processes",
     "abstract_socket_between_own_processes",
@@ -302,7 +302,7 @@ fn nine_of_ten_development_tasks_of_an_ordinary_user_work_without_namespaces() {
     most_tasks_work_without_namespaces("tasks-landlock-user", Owner::ordinary());
 }
 
-/// Tasks that need the loopback device count as tasks that fail: Landlock alone has none to give.
+/// Tasks that need the loopback device are counted as failures: Landlock alone cannot provide one.
 fn most_tasks_work_without_namespaces(name: &str, owner: Owner) {
     const DOCS: &str = include_str!("../../../../docs/sandbox.md");
     let mut stage = Stage::new(name, owner);
@@ -343,7 +343,7 @@ fn a_socket_that_a_rule_names_can_be_used() {
     }
 }
 
-/// Its own sockets are told from those of others by the supervisor alone where the network is everybody's.
+/// If all commands share the network, only the supervisor distinguishes the session's own sockets from those of others.
 #[test]
 fn sockets_of_its_own_work_where_the_network_is_open() {
     let stage = Stage::new("tasks-open", Owner::Myself);
@@ -354,7 +354,7 @@ fn sockets_of_its_own_work_where_the_network_is_open() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// What their owner keeps from everybody else is not what a sandbox kept from anybody.
+/// A file that its owner denies to all other users was not denied by the sandbox.
 #[test]
 fn what_an_ordinary_user_could_not_do_anyway_is_no_denial() {
     const SCRIPT: &str = "touch /etc/made; mkdir /etc/made; rm -f /etc/passwd; mv /etc/passwd /etc/moved; \

@@ -1,4 +1,5 @@
-//! When something runs out: disk, terminals, processes, the reader's patience. Real ones, in namespaces of the test's own.
+//! Exhausted resources: disk, terminals, processes, a reader that stops. The shortages are real, in namespaces of the
+//! test.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -11,7 +12,7 @@ use windlass_testkit::{hang_deadline, survivors};
 use crate::mcp::Served;
 use crate::rig::{Home, Seen, WINDLASS};
 
-/// Runs a script as root of a user and mount namespace of its own, where it may mount what it likes.
+/// Runs a script as root of a user and mount namespace of its own, where it may mount anything.
 fn in_own_world(home: &Home, script: &str) -> Seen {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-ec", script]).stdin(Stdio::null());
@@ -49,7 +50,7 @@ fn a_full_disk_costs_the_middle_of_the_output_and_not_the_command() {
     assert!(answer["journal"]["dropped"].as_u64().is_some_and(|dropped| dropped > 0), "{answer}");
 }
 
-/// The signal of a file that grows too large ended the runtime, with its sessions.
+/// The signal for a file that grows too large once ended the runtime, with its sessions.
 #[test]
 fn a_limit_on_the_size_of_files_costs_neither_the_command_nor_its_output() {
     let home = Home::new("fsize");
@@ -61,7 +62,7 @@ fn a_limit_on_the_size_of_files_costs_neither_the_command_nor_its_output() {
         "{answer}"
     );
     assert!(answer["journal"]["degraded"].to_string().contains("File too large"), "{answer}");
-    // The command itself is not deaf to it.
+    // The command itself does not ignore the signal.
     let script = "ulimit -f 8; exec $WINDLASS run -C $HERE -- sh -c 'yes > file'";
     assert_eq!(in_own_world(&home, script).code, 128 + Signal::XFSZ.number());
 }
@@ -108,7 +109,7 @@ fn a_state_directory_that_is_read_only_is_said_and_the_command_runs() {
 fn a_session_whose_record_cannot_be_written_is_not_detached() {
     let home = Home::new("unrecorded");
     let token = survivors::token("unrecorded");
-    // Room for the directory, the counter in it and its entry, and for no record.
+    // Space for the directory, the counter in it and its entry, and for no record.
     let script = format!(
         "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=3 none $HERE/state; mkdir $HERE/state/next; touch $HERE/state/next/1001; \
          exec $WINDLASS run --detach -- $WINDLASS demo-stray {token}"
@@ -119,7 +120,7 @@ fn a_session_whose_record_cannot_be_written_is_not_detached() {
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 
-/// At some limits the library below panicked.
+/// At some limits, a library once panicked.
 #[test]
 fn too_few_descriptors_are_named_with_the_number_that_is_needed() {
     let home = Home::new("descriptors");
@@ -137,7 +138,7 @@ fn too_few_descriptors_are_named_with_the_number_that_is_needed() {
             assert_eq!((seen.code, seen.stdout.as_str()), (0, "runs\n"), "{limit}: {seen:?}");
         }
     }
-    // A low soft limit is raised, and the command has the one that Windlass was started with.
+    // A low soft limit is raised for windlass, and the command has the original one.
     let seen = in_own_world(&home, "ulimit -Sn 6; exec $WINDLASS run -- sh -c 'ulimit -Sn'");
     assert_eq!((seen.code, seen.stdout.as_str()), (0, "6\n"), "{seen:?}");
 }
@@ -145,7 +146,7 @@ fn too_few_descriptors_are_named_with_the_number_that_is_needed() {
 #[test]
 fn running_out_of_terminals_is_a_clear_error() {
     let home = Home::new("terminals");
-    // Room for one, and the shell has it.
+    // There is one terminal, and the shell has it.
     let script = "mount -t devpts -o newinstance,ptmxmode=0666,max=1 none /dev/pts; \
                   mount --bind /dev/pts/ptmx /dev/ptmx; exec 9<>/dev/ptmx; exec $WINDLASS run --tty -- true";
     let seen = in_own_world(&home, script);
@@ -164,7 +165,7 @@ fn a_reader_that_is_slow_gets_every_byte_of_a_flood() {
     let mut child = home.windlass(&words).stdout(Stdio::piped()).spawn().expect("windlass starts");
     let mut stdout = child.stdout.take().expect("its output is piped");
     let (mut print, mut buffer) = (Fingerprint::default(), vec![0; 1 << 20]);
-    // Nothing is read before the command has been held up: its journal no longer grows while another process lives.
+    // Reads nothing before the command is blocked: its journal no longer grows while another process lives.
     let mut size = 0;
     loop {
         home.seen(&["ps"]);

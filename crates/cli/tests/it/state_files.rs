@@ -1,5 +1,5 @@
-//! The state directory of an ordinary user, whose files are deleted or closed while sessions run: numbers stay unique, and messages
-//! name a remedy.
+//! The state directory of an ordinary user, whose files are deleted or closed while sessions run: numbers stay unique,
+//! and messages name a remedy.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -90,7 +90,7 @@ fn a_directory_in_the_place_of_a_record_is_to_be_moved_away() {
     );
 }
 
-/// The record of a session that runs is the oldest one, and more sessions are over than are kept.
+/// The record of a running session is the oldest one, and there are more finished sessions than are kept.
 #[test]
 fn pruning_leaves_a_running_session_whose_record_may_not_be_read() {
     let home = Home::new("closed-and-pruned");

@@ -1,4 +1,4 @@
-//! `windlass run --tty` at a real terminal: the test is the person, an engine's session is the terminal.
+//! `windlass run --tty` at a real terminal: the test acts as the person, an engine's session is the terminal.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use windlass_testkit::HANG;
 
 use crate::rig::{Home, WINDLASS};
 
-/// A terminal of 30 by 90 in which these words were typed.
+/// A terminal of 30 by 90 in which this command runs.
 fn typed(engine: &Engine, home: &Home, words: &[&str]) -> Session {
     let mut spec = CommandSpec::new(words, home.path());
     spec.environment = vec![
@@ -135,7 +135,7 @@ async fn a_session_without_tty_leaves_the_keyboard_alone() {
 #[tokio::test]
 async fn ctrl_c_at_a_terminal_interrupts_a_command_on_pipes() {
     let (engine, home) = (engine(), Home::new("tty-int"));
-    // Not a shell: one that is interrupted between forking and executing its child takes the signal for itself.
+    // Not a shell: one that is interrupted between forking and executing its child handles the signal itself.
     let session = typed(&engine, &home, &[WINDLASS, "run", "--", WINDLASS, "demo-stray", "it"]);
     printed(&session, "^it is up$").await;
     session.write([3]).await.unwrap();
@@ -173,7 +173,7 @@ async fn the_table_fits_the_window_and_has_colour_only_if_wanted() {
     }
 }
 
-/// The alternate screen and keys without Enter are taken back, whichever way it ends.
+/// The terminal leaves the alternate screen and raw mode, whichever way `top` ends.
 #[tokio::test]
 async fn top_gives_the_terminal_back_after_a_key_and_after_a_signal() {
     let home = Home::new("top-screen");
@@ -183,7 +183,7 @@ async fn top_gives_the_terminal_back_after_a_key_and_after_a_signal() {
             "stty -a > before; sh -c 'echo $$ > pid; exec \"$0\" top' '{WINDLASS}'; echo code $?; stty -a > after; cmp before after && echo same"
         );
         let session = typed(&engine, &home, &["sh", "-c", &script]);
-        // Settled text has nothing of the alternate screen.
+        // Settled text does not contain the alternate screen.
         let until =
             Until { text: PatternText::Raw, ..Until::pattern(Pattern::new("windlass top: ").unwrap()) };
         let met = tokio::time::timeout(HANG, session.wait(&until)).await.expect("it draws");

@@ -1,5 +1,5 @@
-//! What an agent is told beside its task: skills that the task names, what changed since it last worked, what its scripts
-//! say; and what the user's own program is told.
+//! Additions to an agent's task: skills that the task names, changes since it last worked, and the messages of its
+//! scripts; also the argument of the user's `notify` program.
 
 use serde_json::{Value, json};
 use windlass_testkit::model::{Invariants, Model, Request, always, custom, say, turn};

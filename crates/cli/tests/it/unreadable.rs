@@ -1,4 +1,4 @@
-//! Output that is not where it should be: `log` says what is missing and why, and never joins what was apart.
+//! Output that is missing from its files: `log` reports what is missing and why, and never joins parts that were apart.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ fn on_small_disk(home: &Home, script: &str) -> Seen {
     Seen { code, stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Numbered lines until the disk is full; then room is made, so that the receipt can be written.
+/// Prints numbered lines until the disk is full; then frees space, so that the receipt can be written.
 const FILLS_THE_DISK: &str = "dd if=/dev/zero of=$HERE/state/ballast bs=1k count=64 2>/dev/null; \
      $WINDLASS run --max-tokens 50 -- sh -c 'seq 1 1000000; rm $HERE/state/ballast' >/dev/null 2>&1";
 
@@ -49,7 +49,7 @@ fn after_a_full_disk_the_json_of_a_log_counts_what_did_not_reach_it() {
     assert_eq!(journal["complete"], false, "{journal}");
 }
 
-/// The command itself asks: it waits until its runtime has read all that it printed, and found the disk full.
+/// The command itself runs `log`, after its runtime has read all of its output and found the disk full.
 #[test]
 fn the_log_of_a_running_session_says_that_the_disk_refused_output() {
     let home = Home::new("unsaved-running");
@@ -125,7 +125,8 @@ fn a_file_that_may_not_be_read_is_named_with_the_reason() {
     assert!(log["journal"]["missing"][0]["reason"].as_str().unwrap().contains("Permission denied"), "{log}");
 }
 
-/// A session whose journal has lost its middle, as retention leaves it: 3,893 bytes, a gap, and 3,893 bytes from 10,000 on.
+/// A session whose journal has lost its middle, as retention leaves it: 3,893 bytes, a gap, and 3,893 bytes from 10,000
+/// on.
 fn with_gap(home: &Home) {
     home.seen(&["run", "--", "seq", "1", "1000"]);
     let (head, tail) = ("1001-0000000000000000.out", "1001-0000000000010000.out");
@@ -186,7 +187,8 @@ fn a_session_that_outlives_its_killed_runtime_has_no_receipt_either_and_log_says
     running.printed("up");
     running.signal(windlass_sys::signal::Signal::KILL);
     running.exit_code();
-    // The guardian ends the command. A root that stays alive holds this moment: the test itself.
+    // The guardian ends the command. To test the moment before, the record names a root that stays alive: the test
+    // itself.
     let path = home.path().join("1001.rec");
     let record = fs::read_to_string(&path).unwrap();
     let root = record.lines().find(|line| line.starts_with("root=")).unwrap();
@@ -283,7 +285,7 @@ fn a_file_that_cannot_be_removed_keeps_no_other_from_going_and_is_said() {
 #[test]
 fn a_record_that_cannot_be_written_is_said_with_the_cause() {
     let home = Home::new("cause");
-    // Room for the directory, the counter in it and its entry, and for no record.
+    // Space for the directory, the counter in it and its entry, and for no record.
     let script = "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=3 none $HERE/state; mkdir $HERE/state/next; \
                   touch $HERE/state/next/1001; exec $WINDLASS run -- echo runs";
     let mut command = Command::new("unshare");

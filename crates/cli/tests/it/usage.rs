@@ -1,4 +1,4 @@
-//! What is said when the command line or the command is wrong, and what help there is.
+//! Messages for a wrong command line or a wrong command, and the help.
 
 use crate::rig::Home;
 
@@ -88,13 +88,13 @@ fn a_command_that_cannot_start_has_the_codes_shells_use_and_a_hint() {
     check(&["run", "--cwd", "/no/such/directory", "--", "true"], 125, &["/no/such/directory", "hint: "]);
 }
 
-/// A 1 would be taken for the command's own code.
+/// A code of 1 would be taken for the command's own.
 #[test]
 fn a_run_that_fails_for_a_reason_of_its_own_exits_with_125() {
     check(&["run", "--sandbox", "/no/policy.toml", "--", "true"], 125, &["/no/policy.toml"]);
     let unknown = ["run", "--sandbox", "read-only", "--deny-read", "~other/x", "--", "true"];
     check(&unknown, 125, &["~other/x"]);
-    // A value that no machine could enforce is a wrong use of the option.
+    // A value that no machine could enforce is an error in the use of the option.
     let hosts = ["run", "--sandbox", "read-only", "--network", "a..b:x", "--", "true"];
     check(&hosts, 2, &["--network a..b:x"]);
     let home = ["run", "--sandbox", "read-only", "--writable", "/", "--", "true"];
@@ -131,7 +131,7 @@ fn a_sandbox_says_what_of_the_words_about_it_has_no_effect() {
     let seen = run(&["read-only", "--deny-read", "/usr/bin/true", "--", "true"]);
     assert!(seen.code == 126 && seen.stderr.contains("the sandbox does not let"), "{seen:?}");
     assert!(seen.stderr.contains("deny /usr/bin/true") && !seen.stderr.contains("chmod"), "{seen:?}");
-    // The name that Codex and the protocols have for it.
+    // The name in Codex and in the protocols.
     assert_eq!(run(&["danger-full-access", "--", "true"]).code, 0);
 }
 
@@ -174,7 +174,7 @@ fn a_slip_in_the_words_of_a_sandbox_is_named_with_what_to_write() {
     }
 }
 
-/// They stood under the heading of `--portable`, the one before them.
+/// They were once listed under the heading of `--portable`, the option before them.
 #[test]
 fn options_of_the_agent_are_not_listed_as_settings_to_take_along() {
     let home = Home::new("usage-headings");

@@ -1,4 +1,4 @@
-//! `windlass agent` with everything of its own: a home, a configuration, a directory to work in, and a scripted model.
+//! The fixture for `windlass agent`: a home directory, a configuration, a working directory, and a scripted model.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,30 +7,30 @@ use windlass_testkit::model::Model;
 
 use crate::rig::{Home, Seen};
 
-/// The key that the agent has, and that nobody may see.
+/// The agent's key, which must appear nowhere.
 pub(crate) const SECRET: &str = "sk-not-for-anybody-0123456789";
 
-/// What else is configured.
+/// Further configuration.
 #[derive(Default)]
 pub(crate) struct More<'a> {
-    /// Before any table.
+    /// Inserted before any table.
     pub(crate) keys: &'a str,
-    /// After everything.
+    /// Appended at the end.
     pub(crate) tables: &'a str,
 }
 
-/// A place to work.
+/// The fixture.
 pub(crate) struct Workbench {
     pub(crate) home: Home,
 }
 
 impl Workbench {
-    /// With a configuration that asks this model.
+    /// With a configuration that uses this model.
     pub(crate) fn new(name: &str, model: &Model, more: &More<'_>) -> Self {
         Self::at(name, &model.base_url(), more)
     }
 
-    /// With a configuration that asks whoever is at this address.
+    /// With a configuration that uses the model at this address.
     pub(crate) fn at(name: &str, base_url: &str, more: &More<'_>) -> Self {
         let bench = Self { home: Home::new(name) };
         std::fs::create_dir_all(bench.work()).expect("a directory can be made");
@@ -43,7 +43,7 @@ impl Workbench {
         bench
     }
 
-    /// The directory it works in.
+    /// The working directory.
     pub(crate) fn work(&self) -> PathBuf {
         self.home.path().join("work")
     }
@@ -60,7 +60,7 @@ impl Workbench {
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// A windlass in its home, with its key.
+    /// A command for windlass with this home directory and key.
     pub(crate) fn windlass(&self, words: &[&str]) -> Command {
         let mut command = self.home.windlass(words);
         for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "CODEX_HOME", "OPENAI_BASE_URL"] {

@@ -1,18 +1,18 @@
-//! Small changes to a text of JSON: a member more, a member less, another value. Everything else stays as it is, and what
-//! comes in is laid out like its neighbours.
+//! Small edits of a JSON text: add a member, remove a member, replace a value. Everything else stays as it is, and new
+//! text is laid out like its neighbours.
 
 use serde_json::Value;
 
 use super::scan::{Kind, Member, Node};
 
-/// Something to write, in the order in which it is to stand.
+/// A value to write, with its members in the order in which they are written.
 #[derive(Debug)]
 pub(super) enum Shape<'a> {
     Value(&'a Value),
     Object(Vec<(&'a str, Shape<'a>)>),
 }
 
-/// Adds a member at the end of an object. The root is there for the layout.
+/// Adds a member at the end of an object. The root is needed for the layout.
 pub(super) fn add(text: &str, (root, object): (&Node, &Node), name: &str, shape: &Shape<'_>) -> String {
     let layout = Layout::of(text, root);
     let inside = &text[object.span.clone()];
@@ -28,14 +28,14 @@ pub(super) fn add(text: &str, (root, object): (&Node, &Node), name: &str, shape:
     }
 }
 
-/// Writes another value in a value's place.
+/// Replaces a value by another one.
 pub(super) fn replace(text: &str, (root, old): (&Node, &Node), shape: &Shape<'_>) -> String {
     let layout = Layout::of(text, root);
     let indent = layout.line_indent(old.span.start).to_owned();
     spliced(text, &[(old.span.clone(), layout.render(shape, &indent))])
 }
 
-/// Takes a member out, with the comma that is then too many.
+/// Removes a member, and the comma that is then superfluous.
 pub(super) fn remove(text: &str, object: &Node, name: &str) -> String {
     let Kind::Object(members) = &object.kind else { return text.to_owned() };
     let Some(index) = members.iter().rposition(|member| member.name == name) else { return text.to_owned() };
@@ -46,7 +46,7 @@ pub(super) fn remove(text: &str, object: &Node, name: &str) -> String {
     if members.len() == 1 && kept(object.span.start + 1..member.start) && kept(end..object.span.end - 1) {
         return spliced(text, &[(object.span.clone(), "{}".to_owned())]);
     }
-    // A line comment before it ends at a line's end, so one has to be there still.
+    // A line comment before the member needs the end of its line, so the newline stays.
     let rest = text[end..].trim_start_matches([' ', '\t']);
     let blank = if rest.starts_with(['\n', '\r']) { "" } else { "\n" };
     let blank = if text[start..member.start].contains('\n') { blank } else { "" };
@@ -58,7 +58,7 @@ pub(super) fn remove(text: &str, object: &Node, name: &str) -> String {
     spliced(text, &changes)
 }
 
-/// The first member of an object, behind the comments that may be in it.
+/// Adds the first member of an object, after any comments in it.
 fn add_first(text: &str, (layout, object): (&Layout<'_>, &Node), name: &str, shape: &Shape<'_>) -> String {
     let closing = object.span.end - 1;
     let comments = text[object.span.start + 1..closing].trim_end().len();
@@ -73,7 +73,7 @@ fn add_first(text: &str, (layout, object): (&Layout<'_>, &Node), name: &str, sha
     spliced(text, &[(at..closing, member + &ending)])
 }
 
-/// A member on a line of its own behind the last one, whose comment stays beside it.
+/// Adds a member on its own line after the last one, whose comment stays beside it.
 fn add_after(
     text: &str,
     (layout, last): (&Layout<'_>, &Member),
@@ -82,7 +82,7 @@ fn add_after(
 ) -> String {
     let member = format!("{}{indent}{}: {}", layout.newline, quoted(name), layout.render(shape, indent));
     match last.comma {
-        // A trailing comma is a habit; it is kept.
+        // If the object had a trailing comma, it still has one.
         Some(comma) => {
             let at = end_of_comments(text, comma + 1);
             spliced(text, &[(at..at, member + ",")])
@@ -95,7 +95,7 @@ fn add_after(
     }
 }
 
-/// Where the comments end that follow on the same line.
+/// The end of the comments that follow on the same line.
 fn end_of_comments(text: &str, from: usize) -> usize {
     let mut end = from;
     loop {
@@ -113,7 +113,7 @@ fn end_of_comments(text: &str, from: usize) -> usize {
     }
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 struct Layout<'a> {
     text: &'a str,
     unit: &'a str,

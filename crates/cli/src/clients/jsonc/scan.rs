@@ -1,5 +1,5 @@
-//! JSON with its places: every value and every comma knows which bytes it is. Comments and trailing commas are passed over
-//! where the dialect has them.
+//! A JSON scanner that keeps positions: every value and every comma has its byte range. It skips comments and trailing
+//! commas if the dialect allows them.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::JsonDialect;
 use crate::clients::Broken;
 
-/// More levels than any configuration has; the scanner calls itself once per level.
+/// The deepest nesting that is accepted, more than any configuration has: the scanner recurses once per level.
 const DEEPEST: usize = 128;
 
-/// A value and its bytes.
+/// A value and its byte range.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) kind: Kind,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),
@@ -30,10 +30,10 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// Where the name begins.
+    /// The offset at which the name begins.
     pub(super) start: usize,
     pub(super) value: Node,
-    /// Where the comma behind it is.
+    /// The offset of the comma behind the member.
     pub(super) comma: Option<usize>,
 }
 
@@ -46,12 +46,12 @@ impl Node {
         }
     }
 
-    /// The member of this name: the last one, as readers of JSON take it.
+    /// The last member of this name, which is the one that JSON parsers take.
     pub(super) fn member(&self, name: &str) -> Option<&Member> {
         self.members().iter().rfind(|member| member.name == name)
     }
 
-    /// What it says, without the places.
+    /// The value without positions.
     pub(super) fn value(&self) -> Value {
         match &self.kind {
             Kind::Object(members) => {
@@ -134,7 +134,7 @@ impl Scanner<'_> {
         Ok(Kind::Array(items))
     }
 
-    /// Whether the object or array ends here; if so, passes its end.
+    /// Whether the object or array ends here. If so, this skips its closing character.
     fn closes(&mut self, closing: u8, comma: Option<usize>) -> Result<bool, Broken> {
         self.skip()?;
         if self.peek() == Some(closing) && comma.is_some() && self.dialect == JsonDialect::Strict {
@@ -181,7 +181,7 @@ impl Scanner<'_> {
         serde_json::from_str(word).map_err(|_| Broken::at(self.text, start, format!("{word} is no value")))
     }
 
-    /// Passes blanks and comments.
+    /// Skips blanks and comments.
     fn skip(&mut self) -> Result<(), Broken> {
         loop {
             while self.peek().is_some_and(|byte| b" \t\r\n".contains(&byte)) {

@@ -13,7 +13,7 @@ fn ours(arguments: &[&str]) -> Vec<Field> {
     ]
 }
 
-/// In and out again, and in a second time without a change.
+/// Inserts the entry and removes it again, and checks that a second insertion changes nothing.
 fn check(before: &str, after: &str) {
     let inserted = insert(before, LAYOUT, &ours(&["mcp"])).expect("it can be edited");
     assert_eq!(inserted, after);

@@ -1,20 +1,22 @@
-//! Whether an answer fits the JSON Schema of `--output-schema`. The provider is asked to keep to it, and not every provider does.
+//! Checks whether an answer fits the JSON Schema of `--output-schema`. The provider is asked to follow it, but not
+//! every provider does.
 //!
-//! The keywords are those that providers accept for structured outputs, and the usual bounds. Others, such as `pattern` and
-//! `format`, are not checked. A provider that takes a schema has refused one that makes no sense.
+//! The keywords are those that providers accept for structured outputs, and the usual bounds. Others, such as `pattern`
+//! and `format`, are not checked. A provider that accepts a schema has already rejected an invalid one.
 
 use std::cell::Cell;
 use std::fmt;
 
 use serde_json::Value;
 
-/// How deep schemas may lead. A `$ref` that leads to itself would go on for ever.
+/// The deepest nesting of schemas. A `$ref` that leads to itself would never end.
 const DEEPEST: usize = 256;
 
-/// How many schemas are looked at. Alternatives that lead to themselves double at each level; the rest is not checked.
+/// The most schemas that are checked. Alternatives that lead to themselves double at each level; the rest is not
+/// checked.
 const MOST_STEPS: usize = 1_000_000;
 
-/// A place of the answer that does not fit.
+/// A value in the answer that does not fit the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misfit {
     /// The JSON pointer of the value; empty for the whole answer.
@@ -31,7 +33,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Checks an answer; an error names the first place that does not fit.
+/// Checks an answer; the error names the first value that does not fit.
 pub(super) fn check(answer: &str, schema: &Value) -> Result<(), Misfit> {
     let misfit = |problem| Misfit { at: String::new(), problem };
     let value = serde_json::from_str(answer).map_err(|error| misfit(format!("it is not JSON: {error}")))?;
@@ -142,7 +144,7 @@ fn one_of_values(value: &Value, schema: &Value, at: &str) -> Result<(), Misfit> 
     }
 }
 
-/// Numbers by themselves; texts and arrays by their lengths.
+/// Compares numbers by value, and strings and arrays by length.
 fn within_bounds(value: &Value, schema: &Value, at: &str) -> Result<(), Misfit> {
     let (measured, least, most) = match value {
         Value::Number(number) => (number.as_f64(), "minimum", "maximum"),

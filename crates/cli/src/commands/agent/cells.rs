@@ -1,5 +1,6 @@
-//! Processes for scripts of the model's: copies of this program under the tightest sandbox that the machine has, whatever commands
-//! of the session may do. They have no environment, no network, nothing to write to, and see none of the user's files.
+//! Processes for a model's scripts: copies of this program under the tightest sandbox that the machine supports,
+//! regardless of the policy for the session's commands. They have no environment, no network, nothing to write to, and
+//! see none of the user's files.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,11 +17,12 @@ use crate::commands::cell_helper;
 use crate::config::Config;
 use crate::confinement;
 
-/// Places that hold users' data. The program itself and its libraries lie elsewhere, or are let through.
+/// Directories that hold users' data. The program itself and its libraries are elsewhere, or are exempted.
 const PRIVATE: [&str; 10] =
     ["/home", "/root", "/tmp", "/var", "/etc", "/srv", "/mnt", "/media", "/opt", "/boot"];
 
-/// Twice the time that a script may compute, for work that is not counted as the script's; and bounds that no script comes near.
+/// Twice the time that a script may compute, to leave room for work that is not counted as the script's; and bounds
+/// that no script comes near.
 const LIMITS: ProcessLimits = ProcessLimits {
     data: Some(1 << 30),
     user_tasks: None,
@@ -33,7 +35,7 @@ const LIMITS: ProcessLimits = ProcessLimits {
 pub(super) struct ConfinedCells {
     engine: Engine,
     surroundings: PolicyContext,
-    /// Places that are the user's own, beside the usual ones.
+    /// The user's own directories, beside the usual ones.
     private: Vec<PathBuf>,
     plan: OnceLock<Result<Arc<Plan>, String>>,
 }
@@ -48,7 +50,7 @@ impl ConfinedCells {
         Self { engine: engine.clone(), surroundings, private, plan: OnceLock::new() }
     }
 
-    /// The tightest plan that this machine can enforce, made when the first script is run.
+    /// The tightest plan that this machine can enforce, computed when the first script is run.
     fn plan(&self) -> Result<&Arc<Plan>, String> {
         let plan = self.plan.get_or_init(|| {
             let tightest = self.planned(self.blind());
@@ -62,13 +64,13 @@ impl ConfinedCells {
         plan.map_err(|error| error.to_string())?.ok_or_else(|| "nothing would be enforced".to_owned())
     }
 
-    /// Reading nothing that is private, but for this program.
+    /// A policy that denies reading all private data, except for this program.
     fn blind(&self) -> Confined {
         let own = Config::own_program();
         let usual = PRIVATE.iter().map(PathBuf::from);
         let private = usual.chain(self.private.iter().cloned()).filter(|path| path.parent().is_some());
         let deny = |confined: Confined, path: PathBuf| {
-            // Rules hold for real paths.
+            // Rules apply to real paths.
             let real = path.canonicalize().unwrap_or(path);
             confined.with(Pattern::new(real.to_string_lossy()), Access::Deny)
         };

@@ -1,5 +1,5 @@
-//! Which certificates the agent trusts: those that SSL_CERT_FILE and SSL_CERT_DIR name, as for OpenSSL and what is built on
-//! it, or those of the machine.
+//! The certificates that the agent trusts: those that SSL_CERT_FILE and SSL_CERT_DIR name, as in OpenSSL and the
+//! programs that are built on it, or those of the machine.
 
 use windlass_llm::Certificates;
 

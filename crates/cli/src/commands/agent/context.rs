@@ -1,4 +1,4 @@
-//! Settings in force, and what agents are told at the beginning.
+//! The settings in force, and the context that agents get at the beginning.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,19 @@ use crate::config::Config;
 use crate::failure::{Exit, Usage};
 use crate::printing;
 
-/// Everything that is configured, with the command line's last word.
+/// The complete configuration; options of the command line override the files.
 pub(crate) struct Configured {
     pub(crate) loaded: Loaded,
     pub(crate) places: Places,
-    /// Where the agent works. Absolute, without links.
+    /// The directory in which the agent works. Absolute, without links.
     pub(super) directory: PathBuf,
-    /// Directories that commands may also write in.
+    /// Further directories in which commands may write.
     pub(super) roots: Vec<PathBuf>,
-    /// Patterns of places that neither commands nor tools may read.
+    /// Patterns of paths that neither commands nor tools may read.
     pub(super) deny_read: Vec<String>,
 }
 
-/// Reads the settings. `trust` is what they would be if the project's were decided like that.
+/// Reads the settings. With `trust`, as they would be if the user had decided so about the project.
 pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>) -> Result<Configured> {
     let directory = directory(options)?;
     let places = Places::from_variables(|name| config.variable(name).map(ToOwned::to_owned), &directory);
@@ -58,7 +58,7 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
     Ok(Configured { loaded, places, directory, roots, deny_read })
 }
 
-/// The user's own settings, for programs that work for others: a project's do not count.
+/// The user's own settings, for programs that work for others: those of a project are ignored.
 pub(crate) fn users_settings(config: &Config) -> Result<Configured> {
     load(&AgentOptions::default(), config, Some(Trust::Untrusted))
 }
@@ -74,7 +74,7 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("there is no directory {}", path.display()))
 }
 
-/// The options that are settings too.
+/// The command-line options that override settings.
 fn overrides(options: &AgentOptions) -> Vec<String> {
     let mut words = options.config.clone();
     let mut set = |key: &str, value: &str| words.push(format!("{key}={}", quoted(value)));
@@ -99,12 +99,12 @@ fn overrides(options: &AgentOptions) -> Vec<String> {
     words
 }
 
-/// A text as TOML writes it, so that a model called `3` stays a text.
+/// A text as a TOML string, so that a model called `3` stays a string.
 fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
 
-/// When a person is asked; nobody is asked where nobody is.
+/// When the agent asks a person for approval; never, if no person can be asked.
 pub(super) fn approval(configured: &Configured) -> ApprovalMode {
     match configured.loaded.settings.approval_policy {
         ApprovalPolicy::Never => ApprovalMode::Never,
@@ -113,7 +113,7 @@ pub(super) fn approval(configured: &Configured) -> ApprovalMode {
     }
 }
 
-/// What every conversation begins with.
+/// The entries with which every conversation begins.
 pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -> Result<Vec<HistoryEntry>> {
     let settings = &configured.loaded.settings;
     let base = match &settings.instructions_file {
@@ -141,8 +141,8 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     Ok(entries)
 }
 
-/// What is different from what an earlier conversation was told about its surroundings. It is said at its end: what was
-/// said before stays as it was.
+/// The changes of the environment since an earlier conversation described it. They are appended at the end: earlier
+/// entries stay as they were.
 pub(super) fn changes(configured: &Configured, config: &Config, said: &[HistoryEntry]) -> Vec<HistoryEntry> {
     let context = said.iter().filter(|entry| entry.origin == ItemOrigin::Context);
     let told: Vec<String> = context.filter_map(|entry| entry.item.words_of(Role::User)).collect();
@@ -153,7 +153,7 @@ pub(super) fn changes(configured: &Configured, config: &Config, said: &[HistoryE
         .collect()
 }
 
-/// Where the agent works, for the model.
+/// The agent's environment, for the model.
 fn environment(configured: &Configured, config: &Config) -> Environment {
     let shell = PathBuf::from(&config.shell).file_name().map(|name| name.to_string_lossy().into_owned());
     let mut workspace_roots = vec![configured.directory.clone()];
@@ -167,12 +167,12 @@ fn environment(configured: &Configured, config: &Config) -> Environment {
     }
 }
 
-/// The time zone's name, where the machine says it.
+/// The name of the time zone, if the machine defines it.
 fn timezone(config: &Config) -> Option<String> {
     if let Some(zone) = config.variable("TZ") {
         let zone = zone.to_string_lossy();
         let zone = zone.trim_start_matches(':');
-        // An empty name means UTC, and a path names the same zone as the part of it below the data base's directory.
+        // An empty name means UTC, and a path names the same zone as its part below the database's directory.
         let name = zone.split_once("zoneinfo/").map_or(zone, |(_, name)| name);
         return Some(if name.is_empty() { "UTC" } else { name }.to_owned());
     }
@@ -181,7 +181,7 @@ fn timezone(config: &Config) -> Option<String> {
     Some(path.split_once("zoneinfo/")?.1.to_owned())
 }
 
-/// Says what was left out of a project that is not trusted.
+/// Reports which parts of an untrusted project were ignored.
 pub(super) fn tell_left_out(configured: &Configured) {
     let left_out = &configured.loaded.project.left_out;
     if let Some(first) = left_out.first() {

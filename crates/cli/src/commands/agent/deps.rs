@@ -1,4 +1,4 @@
-//! Everything a team of agents is made of, from settings and command line.
+//! Builds everything that a team of agents needs from settings and command line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,18 +28,18 @@ pub(super) struct Workshop {
     pub(super) foreign: Option<Servers>,
 }
 
-/// The people and programs outside that a team of agents deals with.
+/// The channels and callbacks by which a team of agents reaches people and other programs.
 pub(super) struct Outside {
-    /// Where everything is told.
+    /// Receives all events of the agents.
     pub(super) events: mpsc::Sender<AgentEvent>,
-    /// Who can be asked.
+    /// Asks the user; `None` if there is no user.
     pub(super) prompter: Option<Arc<dyn UserPrompter>>,
-    /// Who can be asked by other people's tools.
+    /// Asks the user on behalf of MCP servers.
     pub(super) elicitor: Option<Arc<dyn Elicitor>>,
 }
 
 impl Workshop {
-    /// Sets everything up. Nothing is asked of the model yet.
+    /// Sets everything up. Sends nothing to the model yet.
     pub(super) async fn open(
         configured: &Configured,
         options: &AgentOptions,
@@ -86,18 +86,19 @@ impl Workshop {
     }
 }
 
-/// Where conversations are kept.
+/// The directory in which conversations are stored.
 pub(super) fn thread_files(config: &Config) -> Option<Threads> {
     config.state_directory.as_ref().map(|directory| Threads::new(directory.join("agent")))
 }
 
-/// Where this conversation is kept, if it is.
+/// The directory in which this conversation is stored, if it is.
 pub(super) fn threads(settings: &Settings, options: &AgentOptions, config: &Config) -> Option<Threads> {
     let kept = settings.history.persistence == windlass_config::HistoryPersistence::SaveAll;
     thread_files(config).filter(|_| kept && !options.ephemeral)
 }
 
-/// What becomes of work that still runs when the answer is there, where no person can be told of its end later.
+/// How the agent treats work that still runs when the answer is complete, if no person can be notified of its end
+/// later.
 fn background(settings: &Settings, options: &AgentOptions) -> Background {
     let usual = Duration::from_millis(settings.background_terminal_max_timeout_ms);
     options.wait_background.map_or(Background::End, |asked| Background::Wait(asked.unwrap_or(usual)))
@@ -144,7 +145,7 @@ fn agent_config(configured: &Configured, config: &Config) -> AgentConfig {
     }
 }
 
-/// The roles that are always there, and those that are configured.
+/// The built-in roles, and those that are configured.
 fn roles(configured: &Configured) -> Vec<Role> {
     let built_in = [
         ("explorer", "finds things out in the code base and changes nothing", EXPLORER),
@@ -196,7 +197,7 @@ fn schema(options: &AgentOptions) -> Result<Option<serde_json::Value>> {
     schema.map(Some).with_context(|| format!("the output schema {} is not JSON", path.display()))
 }
 
-/// Starts the servers of other people's tools, and waits until each is up or has failed.
+/// Starts the MCP servers, and waits until each is ready or has failed.
 async fn foreign(surroundings: ServersContext, specs: Vec<ServerSpec>) -> Result<Option<Servers>> {
     if specs.is_empty() {
         return Ok(None);

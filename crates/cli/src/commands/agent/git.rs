@@ -1,5 +1,6 @@
-//! The `git` that the agent runs for its user: `/diff`. A repository can name programs that git runs (filters, monitors, hooks,
-//! pagers), and commands of the session write repositories. So this git runs like a command, confined, and may change nothing.
+//! The `git` that the agent runs for its user: `/diff`. A repository can name programs that git runs (filters,
+//! monitors, hooks, pagers), and commands of the session write repositories. So this git runs confined, like a command,
+//! and may change nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,13 +17,14 @@ use super::tools;
 use crate::config::Config;
 use crate::confinement;
 
-/// The longest that git may take.
+/// The longest time that git may take.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// Bytes of its output that are read.
+/// The most bytes of git's output that are read.
 const MOST: usize = 4 << 20;
 
-/// What every call of git begins with: nothing is written for it, and nothing is run or fetched that a repository names.
+/// The arguments with which every call of git begins: git writes nothing, and runs or fetches nothing that a repository
+/// names.
 const HARDENED: [&str; 9] = [
     "git",
     "--no-pager",
@@ -35,7 +37,7 @@ const HARDENED: [&str; 9] = [
     "protocol.allow=never",
 ];
 
-/// Of a submodule, only the commit is compared: looking for changes in it means to run what it configures.
+/// Of a submodule only the commit is compared: looking for changes inside it would run the programs that it configures.
 const DIFF: [&str; 6] =
     ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "HEAD"];
 
@@ -44,24 +46,24 @@ const VARIABLES: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_PAGER", "cat"),
-    // Its complaints are read.
+    // This file parses git's error messages.
     ("LC_ALL", "C"),
 ];
 
 /// Lists new files that no pattern of the repository ignores.
 const NEW_FILES: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
 
-/// Compares a new file with nothing. The user's index stays as it is, unlike with `git add --intent-to-add`.
+/// Compares a new file with nothing. Unlike `git add --intent-to-add`, this leaves the user's index as it is.
 const ADDITION: [&str; 7] =
     ["diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--", "/dev/null"];
 
-/// The code of `git diff --no-index` where the files differ.
+/// The exit code of `git diff --no-index` if the files differ.
 const DIFFERENT: i32 = 1;
 
-/// New files that are shown whole; git is started for each.
+/// The most new files that are shown completely; git is started for each of them.
 const MOST_NEW_FILES: usize = 50;
 
-/// What differs from the last commit, new files included, as git prints it; or why it cannot be said.
+/// The differences from the last commit, including new files, as git prints them; or the reason why git failed.
 pub(super) async fn difference(
     configured: &Configured,
     config: &Config,
@@ -82,7 +84,7 @@ pub(super) async fn difference(
     Ok(shown + &names.collect::<String>())
 }
 
-/// A new file whose content is not shown.
+/// A line that only names a new file, without its content.
 fn only_named(name: &[u8]) -> String {
     format!("new, not shown: {}\n", String::from_utf8_lossy(name))
 }
@@ -94,13 +96,13 @@ struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// A new file as an addition. A repository of its own, which git lists with a slash, is only named.
+    /// A new file as an addition. A nested repository, which git lists with a slash, is only named.
     async fn addition(&self, name: &[u8], top: &Path) -> Result<String, String> {
         if name.ends_with(b"/") {
             return Ok(only_named(name));
         }
         let printed = self.run(&ADDITION, Some(OsStr::from_bytes(name)), top).await?;
-        // A file that was removed meanwhile, or may not be read, costs only itself.
+        // If a file was removed meanwhile or may not be read, only that file is missing from the result.
         Ok(match printed.code {
             0 | DIFFERENT if !printed.stdout.is_empty() => {
                 String::from_utf8_lossy(&printed.stdout).into_owned()
@@ -134,7 +136,7 @@ impl Git<'_> {
     }
 }
 
-/// What a git that has exited printed.
+/// The output of a git process that has exited.
 struct Printed {
     code: i32,
     stdout: Vec<u8>,
@@ -142,7 +144,7 @@ struct Printed {
 }
 
 impl Printed {
-    /// Its standard output, or what it complains about.
+    /// Returns the standard output, or git's error message.
     fn successful(self, directory: &Path) -> Result<Vec<u8>, String> {
         match self.code {
             0 => Ok(self.stdout),
@@ -151,7 +153,8 @@ impl Printed {
     }
 }
 
-/// What git complains about. Outside of a repository it explains how to compare any two files, which is not what was asked for.
+/// The error message of git. Outside of a repository git explains how to compare any two files, which does not help the
+/// user.
 fn complaint(told: &str, directory: &Path) -> String {
     if told.to_ascii_lowercase().contains("not a git repository") {
         return format!("{} is in no git repository: there is nothing to compare with", directory.display());
@@ -159,8 +162,8 @@ fn complaint(told: &str, directory: &Path) -> String {
     told.trim().to_owned()
 }
 
-/// The session's policy without anything that may be written or reached. Where commands may do everything, git is confined as
-/// far as the machine can do that.
+/// The session's policy without write and network access. If commands are not confined, git is confined as far as the
+/// machine can do that.
 fn plan(configured: &Configured, config: &Config, engine: &Engine) -> Result<Option<Arc<Plan>>, String> {
     let policy = tools::sandbox(configured);
     let surroundings = confinement::surroundings(configured.directory.clone(), config);
@@ -179,7 +182,7 @@ fn reading_only(policy: &Policy) -> Policy {
     Policy::Confined(confined)
 }
 
-/// Nobody's choice of programs, such as `GIT_EXTERNAL_DIFF`, gets through.
+/// The environment for git, without variables that choose programs, such as `GIT_EXTERNAL_DIFF`.
 fn environment(configured: &Configured, config: &Config) -> anyhow::Result<Variables> {
     let is_gits = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_");
     let inherited = tools::harmless_environment(configured, config)?.into_iter();

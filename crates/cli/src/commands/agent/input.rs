@@ -1,4 +1,4 @@
-//! What the task is: the prompt, what is piped in, and pictures.
+//! Builds the task of an agent from the prompt, piped input, and pictures.
 
 use std::io::Read;
 use std::path::Path;
@@ -14,17 +14,17 @@ use crate::args::AgentOptions;
 use crate::config::Config;
 use crate::failure::Usage;
 
-/// The most that is read from standard input; more fits no model.
+/// The most bytes that are read from standard input; no model accepts more.
 const MOST_INPUT: u64 = 8 << 20;
 
-/// What an agent is told.
+/// The input of an agent.
 pub(super) struct AgentInput {
-    /// What the user said himself, without what was piped in beside it.
+    /// The words of the user, without piped input.
     words: String,
     pub(super) items: Vec<Item>,
 }
 
-/// Puts the task together.
+/// Builds the task.
 pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config) -> Result<AgentInput> {
     let words = match prompt {
         Some(prompt) if prompt != "-" => prompt.to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config
     Ok(AgentInput { words, items: vec![Item::message(Role::User, parts)] })
 }
 
-/// Everything that is said at once: what is new to an earlier conversation, the skills that the task names, and the task.
+/// All new entries together: changes since an earlier conversation, the skills that the task names, and the task.
 pub(super) fn entries(
     task: AgentInput,
     configured: &Configured,
@@ -59,7 +59,7 @@ pub(super) fn entries(
     entries
 }
 
-/// The skills that words name with `$name`, whole. One that cannot be read is said, and left out.
+/// The complete skills that the words name with `$name`. A skill that cannot be read is reported and left out.
 pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<HistoryEntry> {
     if !words.contains('$') {
         return Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<Hist
     entries
 }
 
-/// A prompt, and what it is about.
+/// A prompt together with the piped input that it is about.
 fn with_input(prompt: &str, input: &str) -> String {
     if input.trim().is_empty() {
         return prompt.to_owned();

@@ -1,5 +1,5 @@
-//! `--json`: what happens, one JSON object a line, in the shapes that readers of `codex exec --json` know. What sub-agents do
-//! comes wrapped, with their name, so that nobody takes it for the first agent's own.
+//! `--json`: events as one JSON object per line, in the format of `codex exec --json`. Events of sub-agents are wrapped
+//! and carry the agent's name, so that readers do not take them for events of the root agent.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,13 @@ use crate::printing;
 pub(super) struct JsonLines {
     prices: Option<Prices>,
     items: u64,
-    /// The numbers of items that were begun, by agent and what ties their events together.
+    /// The numbers of unfinished items, by agent and by the key that connects their events.
     open: HashMap<(ThreadId, String), u64>,
-    /// The plan of each agent, as it was told last.
+    /// The latest plan of each agent.
     plans: HashMap<ThreadId, (u64, Vec<PlanStep>)>,
     nicknames: HashMap<ThreadId, String>,
-    /// The line that ends the first agent's turn. It is the last one, so it waits for the ends of commands and sub-agents
-    /// that are ended with the agent.
+    /// The line that ends the root agent's turn. It must be the last line, so it is held back until the commands and
+    /// sub-agents that end with the agent have ended.
     turn_end: Option<Value>,
 }
 
@@ -40,7 +40,7 @@ impl JsonLines {
         }
     }
 
-    /// Writes what an event comes to.
+    /// Writes the lines for an event.
     pub(super) fn show(&mut self, root: &ThreadId, event: &AgentEvent) -> Result<()> {
         let mut lines = self.lines(event);
         if event.agent != *root {
@@ -53,7 +53,7 @@ impl JsonLines {
         print_lines(&lines)
     }
 
-    /// Writes the line that ends the turn: nothing more can come.
+    /// Writes the line that ends the turn: no event can follow.
     pub(super) fn finish(&mut self) -> Result<()> {
         print_lines(self.turn_end.take().as_slice())
     }
@@ -107,7 +107,7 @@ impl JsonLines {
         lines
     }
 
-    /// Whatever is an item, or the beginning or the end of one.
+    /// The line for an event that is an item, or that begins or ends one.
     fn item(&mut self, agent: &ThreadId, kind: &EventKind) -> Option<Value> {
         Some(match kind {
             EventKind::Message(text) => self.whole(json!({ "type": "agent_message", "text": text })),

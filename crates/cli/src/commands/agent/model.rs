@@ -1,4 +1,4 @@
-//! From settings to a model that can be asked.
+//! Creates a model client from settings.
 
 use anyhow::{Context, Result, anyhow};
 use windlass_config::{InstructionsRole as RoleSetting, Provider as Setting, Settings, WireApi};
@@ -8,7 +8,7 @@ use super::certificates;
 use super::proxies::{self, Proxies};
 use crate::config::Config;
 
-/// The model's name, and whom to ask.
+/// The model's name, and a client for its provider.
 pub(crate) fn client(settings: &Settings, config: &Config) -> Result<(String, Client)> {
     let model = settings.model.clone().ok_or_else(|| {
         anyhow!("no model is chosen: give one with -m MODEL, or set `model` in the configuration")
@@ -20,12 +20,12 @@ pub(crate) fn client(settings: &Settings, config: &Config) -> Result<(String, Cl
     Ok((model, client.with_context(|| format!("provider {} cannot be used", setting.name))?))
 }
 
-/// A provider as it is configured, with its key.
+/// A configured provider, with its key.
 fn provider(setting: &Setting, config: &Config) -> Result<Provider> {
     Ok(Provider { key: key(setting, config)?, ..without_key(setting, config)? })
 }
 
-/// A provider as it is configured, to see whether it can be reached at all.
+/// A configured provider without its key, to check whether it can be reached at all.
 pub(crate) fn without_key(setting: &Setting, config: &Config) -> Result<Provider> {
     let wire = match setting.wire_api {
         WireApi::Responses => WireKind::Responses,
@@ -49,7 +49,7 @@ pub(crate) fn without_key(setting: &Setting, config: &Config) -> Result<Provider
     Ok(provider)
 }
 
-/// The key, which must be there where the provider wants one.
+/// The key; an error if the provider needs one and there is none.
 pub(crate) fn key(setting: &Setting, config: &Config) -> Result<Option<Key>> {
     let Some(name) = &setting.env_key else { return Ok(None) };
     let found = config.variable(name).and_then(|value| value.to_str());
@@ -73,7 +73,7 @@ fn headers(setting: &Setting, config: &Config) -> Vec<(String, Key)> {
 /// The provider's own proxy, or the environment's.
 fn proxy(setting: &Setting, config: &Config) -> Result<Option<Proxy>> {
     match setting.proxy.as_deref() {
-        // Said to be none, whatever the environment says.
+        // An empty string means no proxy, whatever the environment says.
         Some("") => Ok(None),
         Some(address) => proxies::parse(&setting.name, address).map(Some),
         None => Proxies::of(config).to(&setting.name, &setting.base_url),

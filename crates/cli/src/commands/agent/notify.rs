@@ -1,7 +1,7 @@
-//! Runs the user's own program when a turn of the first agent is over, with one JSON argument that says what happened.
+//! Runs the user's own program when a turn of the root agent is over, with one JSON argument that describes the turn.
 //!
-//! Nobody waits for it while the work goes on. It runs in the engine like everything else, so it does not outlive windlass:
-//! what has not ended a moment after the last turn is ended.
+//! The agent does not wait for the program while it works. The program runs in the engine like everything else, so it
+//! does not outlive windlass: a program that still runs a moment after the last turn is ended.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use super::context::Configured;
 use super::{programs, tools};
 use crate::config::Config;
 
-/// How long the last one may take when everything else is over.
+/// How long the last program may run after everything else is over.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Events that may wait to be shown.
+/// The capacity of the queue of events that wait to be shown.
 const EVENTS: usize = 1024;
 
-/// Where and with what the program runs.
+/// How and in which directory the program runs.
 pub(super) struct NotifyContext {
     argv: Vec<OsString>,
     workspace: PathBuf,
@@ -54,12 +54,12 @@ impl NotifyContext {
     }
 }
 
-/// Programs that were told and may still run.
+/// Programs that were started and may still run.
 #[derive(Default)]
 pub(super) struct Notifier(JoinSet<JoinSet<()>>);
 
 impl Notifier {
-    /// Listens on the way of the events, which go on to whoever shows them.
+    /// Starts the program for events that end a turn, and forwards all events to the task that shows them.
     pub(super) fn listen(
         received: mpsc::Receiver<AgentEvent>,
         place: NotifyContext,
@@ -73,14 +73,14 @@ impl Notifier {
         (shown, notifier)
     }
 
-    /// Waits for the last program, within bounds. Everybody who could cause another event is gone.
+    /// Waits for the last program, for a limited time. No task is left that could cause another event.
     pub(super) async fn finish(mut self) {
         let ended = async {
             while let Some(Ok(mut programs)) = self.0.join_next().await {
                 while programs.join_next().await.is_some() {}
             }
         };
-        // timer: a program of the user's must not keep the agent for ever.
+        // timer: a program of the user's must not keep the agent running forever.
         if tokio::time::timeout(PATIENCE, ended).await.is_err() {
             crate::printing::say!(
                 "windlass: the program in `notify` had not ended after {PATIENCE:?}, and is ended"
@@ -114,7 +114,7 @@ async fn pass_on(
                 _ => {}
             }
         }
-        // Nobody shows anything any more; turns may still end.
+        // An error means that the receiver no longer shows events; turns may still end.
         let _ = shown.send(event).await;
     }
     programs

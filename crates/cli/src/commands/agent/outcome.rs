@@ -1,4 +1,4 @@
-//! How a task ended, and what windlass exits with.
+//! The end of a task, and the exit code of windlass for it.
 
 use std::path::Path;
 
@@ -18,16 +18,16 @@ use crate::printing;
 /// How a task ended.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
-    /// By itself.
+    /// The task ended by itself.
     Settled(Status),
-    /// Somebody ended it.
+    /// A signal ended it.
     Signal(Signal),
-    /// The agent went away, which it does not do, or nobody reads what is told any more.
+    /// The agent's task stopped without a result, which should not happen, or the reader of the events has gone.
     Gone,
 }
 
 impl Outcome {
-    /// The answer, if the task was completed with one.
+    /// The answer, if the task completed with one.
     pub(super) fn answer(&self) -> Option<&str> {
         match self {
             Self::Settled(Status::Completed(answer)) => answer.as_deref(),
@@ -44,16 +44,16 @@ impl Outcome {
     }
 }
 
-/// Hands over the last message.
+/// Prints the last message and writes it to the file that was requested.
 pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Option<&str>) -> Result<()> {
-    // Printed first: a file that cannot be written must not cost the answer.
+    // The message is printed first: a failure to write the file must not lose the answer.
     if let Some(text) = text.filter(|_| !options.json) {
         print_last_message(text, config.terminals)?;
     }
     write_last_message(options, text)
 }
 
-/// Says that the answer does not fit the schema that was asked for, and gives the code for that.
+/// Reports an answer that does not fit the requested schema, and returns the exit code for that.
 pub(super) fn misfit(ended: &Outcome, schema: Option<&Value>) -> Option<Exit> {
     let (Outcome::Settled(Status::Completed(answer)), Some(schema)) = (ended, schema) else { return None };
     let misfit = answer_schema::check(answer.as_deref().unwrap_or_default(), schema).err()?;
@@ -68,7 +68,7 @@ pub(super) fn name_remaining(remaining: &[ProcessLine]) {
     }
 }
 
-/// Refuses a file for the last message that cannot be written later, before a model is paid for the message.
+/// Rejects a file for the last message that could not be written later, before the model costs money.
 pub(super) fn check_output_file(options: &AgentOptions) -> Result<()> {
     let Some(path) = &options.output_last_message else { return Ok(()) };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -86,13 +86,13 @@ pub(super) fn check_output_file(options: &AgentOptions) -> Result<()> {
     Ok(())
 }
 
-/// Writes the last message to the file that was asked for.
+/// Writes the last message to the requested file.
 pub(super) fn write_last_message(options: &AgentOptions, text: Option<&str>) -> Result<()> {
     let Some(path) = &options.output_last_message else { return Ok(()) };
     std::fs::write(path, text.unwrap_or_default()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Programs get the message as it is; a person who saw it go by on the same terminal does not get it again.
+/// Prints the message unchanged for programs; a person who saw it on the same terminal does not get it again.
 fn print_last_message(text: &str, terminals: Terminals) -> Result<()> {
     let text = match terminals {
         Terminals { stdout: Some(_), stderr: true, .. } => return Ok(()),

@@ -1,4 +1,4 @@
-//! Where the passphrase of a portable file comes from: a file or a variable for scripts, else a person who types it unseen.
+//! Reads the passphrase of a portable file: from a file or a variable for scripts, else typed by a person without echo.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,19 +14,19 @@ use crate::secret_file::{self, Secret};
 
 /// The variable that scripts may set.
 pub(super) const VARIABLE: &str = "WINDLASS_PASSPHRASE";
-/// More than anybody types.
+/// More characters than a person types.
 const LONGEST: usize = 4096;
-/// What a terminal sends for Ctrl-C.
+/// The byte that a terminal sends for Ctrl-C.
 const CANCELLED: u8 = 3;
 
-/// Whether it is typed once or, where a slip would be costly, twice.
+/// Whether the passphrase is typed once or twice. It is typed twice if a typing error would be costly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     Once,
     Twice,
 }
 
-/// The passphrase. Every buffer that holds it on the way is wiped.
+/// Reads the passphrase. Every buffer that held it is wiped.
 pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result<Passphrase> {
     let found = match (file, config.variable(VARIABLE)) {
         (Some(path), _) => from_file(path)?,
@@ -41,7 +41,7 @@ pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result
     Ok(found)
 }
 
-/// The first line of a file: an editor may have ended it.
+/// Reads the first line of a file: an editor may have added a newline.
 fn from_file(path: &Path) -> Result<Passphrase> {
     let bytes = secret_file::read(path, Secret::Passphrase)?;
     let text = std::str::from_utf8(&bytes);
@@ -63,7 +63,7 @@ fn typed_by_a_person(typed: Typed) -> Result<Passphrase> {
 fn ask(mut terminal: &File, question: &str) -> Result<Zeroizing<Vec<u8>>> {
     let hidden = HiddenInput::begin(terminal).context("the terminal cannot hide what is typed")?;
     terminal.write_all(question.as_bytes())?;
-    // Made as long as it gets, so that no shorter copy is left behind.
+    // The buffer has its full capacity from the start: a reallocation would leave a copy of the passphrase behind.
     let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
     let mut byte = Zeroizing::new([0_u8]);
     while line.len() < LONGEST && terminal.read(byte.as_mut_slice())? > 0 && byte[0] != b'\n' {

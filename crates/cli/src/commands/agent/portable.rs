@@ -1,4 +1,5 @@
-//! `windlass agent --portable export|import FILE`: settings, instructions and skills as one encrypted file to take along.
+//! `windlass agent --portable export|import FILE`: settings, instructions and skills as one encrypted file to take
+//! along.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -17,7 +18,7 @@ use crate::config::Config;
 use crate::failure::Exit;
 use crate::printing;
 
-/// What is to be done.
+/// The request: export or import.
 pub(super) struct PortableRequest<'a> {
     pub(super) what: PortableName,
     pub(super) file: &'a Path,
@@ -60,7 +61,7 @@ fn export(order: &PortableRequest<'_>, places: &Places, config: &Config) -> Resu
     Ok(Exit::SUCCESS)
 }
 
-/// Beside its place first: a file that was there stays whole until the new one is.
+/// Writes a temporary file beside the target first: an existing file stays complete until the new one replaces it.
 fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     let cannot = || format!("cannot write {}", file.display());
     let mut name = file.file_name().with_context(|| format!("{} names no file", file.display()))?.to_owned();
@@ -73,7 +74,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
             std::fs::rename(&beside, file)
         });
     if written.is_err() {
-        // It may not even be there.
+        // The file may not exist.
         let _ = std::fs::remove_file(&beside);
     }
     written.with_context(cannot)

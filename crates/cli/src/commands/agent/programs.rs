@@ -1,8 +1,8 @@
-//! Programs that the agent starts outside of the sandbox: MCP servers and `notify`. One that lies in the workspace could be
-//! rewritten by a command and would run unconfined at the next start, so commands cannot write it.
+//! Programs that the agent starts outside of the sandbox: MCP servers and `notify`. A command could rewrite one that
+//! lies in the workspace, and it would run unconfined at its next start, so commands cannot write these files.
 //!
-//! Many programs load code from their working directory (`npx`, `python3 -m`) or find others by a `PATH` with a virtual
-//! environment in it. In a project that is not trusted, neither leads into the project.
+//! Many programs load code from their working directory (`npx`, `python3 -m`) or find other programs by a `PATH` that
+//! contains a virtual environment. If the project is not trusted, neither leads into the project.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
@@ -15,11 +15,12 @@ use windlass_config::McpTransport;
 use super::context::Configured;
 use crate::config::Config;
 
-/// Extensions of files that an interpreter runs.
+/// File name extensions of scripts that an interpreter runs.
 const SCRIPTS: [&str; 14] =
     ["cjs", "cts", "jar", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx"];
 
-/// The directory that they run in, unless the settings name another: the project that is trusted, otherwise an empty one.
+/// The directory in which these programs run, unless the settings name another one: the project if it is trusted,
+/// otherwise an empty directory.
 pub(super) fn directory(configured: &Configured, config: &Config) -> PathBuf {
     if configured.loaded.project.is_trusted() {
         return configured.directory.clone();
@@ -29,11 +30,12 @@ pub(super) fn directory(configured: &Configured, config: &Config) -> PathBuf {
         .as_ref()
         .map(|state| state.join("empty"))
         .filter(|empty| DirBuilder::new().recursive(true).mode(0o700).create(empty).is_ok());
-    // Without a state directory: one in which commands can make nothing either, unlike the temporary directory.
+    // Without a state directory: a directory in which commands cannot create files either, unlike the temporary
+    // directory.
     made.unwrap_or_else(|| PathBuf::from("/"))
 }
 
-/// Their `PATH`: without relative directories, and without those of a project that is not trusted.
+/// The `PATH` of these programs: without relative directories, and without those of an untrusted project.
 pub(super) fn search_path(configured: &Configured, config: &Config) -> OsString {
     let given = config.variable("PATH").unwrap_or_default();
     let is_foreign = |path: &Path| {
@@ -45,15 +47,15 @@ pub(super) fn search_path(configured: &Configured, config: &Config) -> OsString 
     std::env::join_paths(kept).unwrap_or_default()
 }
 
-/// The file of a program that is looked up, as it is found now: a command cannot put another one into an earlier directory of
-/// `PATH`. `None`: it is a path already, or nowhere.
+/// The file of a program that is looked up in `PATH`, as it is found now: a command cannot put another one into an
+/// earlier directory of `PATH`. `None` if the name is already a path, or the program is not found.
 pub(super) fn found(program: &OsStr, search: &OsStr) -> Option<PathBuf> {
     let is_name = !program.as_encoded_bytes().contains(&b'/');
     let mut places = std::env::split_paths(search).map(|directory| directory.join(program));
     places.find(|path| path.is_file()).filter(|_| is_name)
 }
 
-/// The files of all of them, as far as the settings name them.
+/// The files of all these programs, as far as the settings name them.
 pub(super) fn of(configured: &Configured, config: &Config) -> Vec<PathBuf> {
     let settings = &configured.loaded.settings;
     let search = search_path(configured, config);
@@ -69,7 +71,8 @@ pub(super) fn of(configured: &Configured, config: &Config) -> Vec<PathBuf> {
     found
 }
 
-/// The program of a command line, and the scripts among its arguments. Other arguments are data, which commands may write.
+/// The program of a command line, and the scripts among its arguments. Other arguments are data, which commands may
+/// write.
 fn named(words: &[String], directory: &Path, search: &OsStr) -> Vec<PathBuf> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let program = match program.contains('/') {

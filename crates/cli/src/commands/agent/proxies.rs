@@ -1,5 +1,5 @@
-//! Which way out a request takes: directly, or through the proxy that the environment names. Addresses on this machine, and
-//! those that NO_PROXY lists, are always reached directly.
+//! Decides whether a request is sent directly or through the proxy that the environment names. Addresses on this
+//! machine, and those that NO_PROXY lists, are always reached directly.
 
 mod no_proxy;
 
@@ -9,7 +9,7 @@ use windlass_llm::Proxy;
 use self::no_proxy::{Exceptions, Host};
 use crate::config::Config;
 
-/// What the environment says about proxies.
+/// The proxy variables of the environment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Proxies {
     encrypted: Option<String>,
@@ -23,13 +23,13 @@ impl Proxies {
             |names: &[&str]| names.iter().find_map(|name| Some(config.variable(name)?.to_str()?.to_owned()));
         Self {
             encrypted: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
-            // Only in small letters: a web server hands its programs HTTP_PROXY from a visitor's header.
+            // Only the lower-case name is read: a CGI program gets HTTP_PROXY from a header of the request.
             plain: first(&["http_proxy", "ALL_PROXY", "all_proxy"]),
             direct: Exceptions::parse(&first(&["NO_PROXY", "no_proxy"]).unwrap_or_default()),
         }
     }
 
-    /// The proxy on the way to an address, which messages call by this name.
+    /// The proxy for requests to an address. Messages refer to the setting by `name`.
     pub(super) fn to(&self, name: &str, url: &str) -> Result<Option<Proxy>> {
         let host = Host::of(url);
         if host.is_this_machine() || self.direct.list(&host) {
@@ -40,7 +40,7 @@ impl Proxies {
     }
 }
 
-/// A proxy by its address.
+/// Parses the address of a proxy.
 pub(super) fn parse(name: &str, address: &str) -> Result<Proxy> {
     Proxy::parse(address).with_context(|| format!("the proxy for {name} cannot be used"))
 }

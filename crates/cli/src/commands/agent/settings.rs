@@ -1,5 +1,5 @@
-//! `windlass agent config`: every setting in force, grouped as a configuration file groups them, and where it comes from. The
-//! output is TOML, so that a part of it can be copied into a file; with `--json` it is one JSON object for programs.
+//! `windlass agent config`: shows every setting in force and its source, grouped as in a configuration file. The output
+//! is TOML, so that parts of it can be copied into a file; with `--json` it is one JSON object for programs.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::failure::Exit;
 use crate::printing;
 
-/// Where remarks stand, unless the settings are longer.
+/// The column at which remarks begin, unless the settings are longer.
 const WIDEST: usize = 60;
 
 pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
@@ -82,13 +82,13 @@ fn table(name: &str, of_table: &[(&str, &Stated)]) -> String {
     let width = fitting.max().unwrap_or(0);
     let mut text = if name.is_empty() { String::new() } else { format!("\n[{name}]\n") };
     for (line, (_, stated)) in lines.iter().zip(of_table) {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{line:<width$}  # {}", stated.origin);
     }
     text
 }
 
-/// The table and the key of a dotted name. A dot within quotation marks divides nothing.
+/// Splits a dotted name into table and key. A dot within quotation marks does not separate.
 fn apart(dotted: &str) -> (&str, &str) {
     let (mut last, mut quoted, mut escaped) = (None, false, false);
     for (at, character) in dotted.char_indices() {
@@ -102,7 +102,7 @@ fn apart(dotted: &str) -> (&str, &str) {
     last.map_or(("", dotted), |at| (&dotted[..at], &dotted[at + 1..]))
 }
 
-/// What else there is to know, as remarks.
+/// Further facts about the settings, as comments.
 fn remarks(loaded: &Loaded) -> String {
     let project = &loaded.project;
     let trust = match project.trust {

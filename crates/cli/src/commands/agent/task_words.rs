@@ -1,5 +1,5 @@
-//! The task as one argument of the command line. Words that were not quoted, and a time that is not behind its `=`, are refused
-//! with the right form: a part of a task must not be sent to a model as the whole.
+//! Checks that the task is one argument of the command line. Unquoted words, and a duration without its `=`, are
+//! rejected with the correct form in the message: a part of a task must not be sent to a model as the whole.
 
 use crate::args::{AgentOptions, duration};
 use crate::failure::Usage;
@@ -25,7 +25,7 @@ pub(super) fn one_task(
     )))
 }
 
-/// A text as one word of a shell's.
+/// A text quoted as one word for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

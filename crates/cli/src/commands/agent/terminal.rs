@@ -1,8 +1,9 @@
-//! `windlass agent` with a person at a terminal: a conversation that goes on until they leave. What happened scrolls up into
-//! the terminal's own history; what is under way, the line they write and the status are drawn below, in place.
+//! `windlass agent` with a person at a terminal: a conversation that goes on until the person leaves. Finished lines
+//! scroll up into the terminal's own history; work in progress, the input line and the status are drawn below, in
+//! place.
 //!
-//! One loop waits for keys, events, questions, signals and time; everything that it decides by is pure and stands in the
-//! files beside it.
+//! One loop waits for keys, events, questions, signals and time; the logic by which it decides is pure and in the files
+//! beside it.
 
 mod command;
 mod composer;
@@ -44,19 +45,19 @@ use crate::failure::Exit;
 pub(super) enum Ended {
     /// The person leaves.
     Left,
-    /// Somebody ended us.
+    /// A signal ended this process.
     Told(Signal),
-    /// Another conversation takes its place.
+    /// Another conversation replaces it.
     Next(Beginning),
 }
 
-/// Whether there is a person who can be talked with.
+/// Whether a person is at the terminal.
 pub(super) fn is_wanted(job: &Job, config: &Config) -> bool {
     let at_terminal = config.terminals.stdin && config.terminals.stdout.is_some();
     at_terminal && !job.options.json && !job.options.once && job.prompt.as_deref() != Some("-")
 }
 
-/// Talks until the person leaves.
+/// Runs conversations until the person leaves.
 pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
     let mut signals = Signals::catch()?;
     let mut task = match &job.prompt {
@@ -79,7 +80,7 @@ pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
     }
 }
 
-/// What a conversation takes place in.
+/// The surroundings that conversations have in common.
 #[derive(Clone, Copy)]
 struct TerminalContext<'a> {
     configured: &'a Configured,
@@ -99,7 +100,7 @@ impl TerminalContext<'_> {
         let (events, received) = mpsc::channel(EVENTS);
         let person = Arc::new(person);
         let outside = Outside { events, prompter: Some(person.clone()), elicitor: Some(person) };
-        // Nobody sits there yet who could be asked: a server that asks before it is up is told no.
+        // The person cannot be asked yet: requests of MCP servers that ask before they are ready are declined.
         let declining = async {
             while let Some(question) = asked.recv().await {
                 drop(question);
@@ -119,8 +120,8 @@ impl TerminalContext<'_> {
         let mut conversation = Conversation::new(parts);
         let ended = conversation.hold((front, signals), (beginning, items)).await;
         let last_message = conversation.close(front).await;
-        // Between two conversations the keyboard stays ours: a terminal in line mode would echo what is typed meanwhile, and read
-        // Enter as another key.
+        // The keyboard stays in raw mode between two conversations: a terminal in line mode would echo what is typed
+        // meanwhile, and read Enter as another key.
         if !matches!(ended, Ok(Ended::Next(_))) {
             front.give_back()?;
         }

@@ -1,4 +1,4 @@
-//! Progress on standard error, for people and logs: what is said, what is run, what is changed, what it cost.
+//! Progress on standard error, for people and logs: messages, commands, changes, and cost.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl Lines {
                 None => format!("{line}\n"),
             };
         }
-        // Whoever does not want to see progress any more still wants the work done.
+        // The work goes on even if the reader of the progress has gone.
         let _ = printing::write_all(rustix::stdio::stderr(), lines.as_bytes());
     }
 
@@ -177,17 +177,17 @@ enum Paint {
     Yellow,
 }
 
-/// What is said when `--wait-background` has waited for as long as it may.
+/// The message when `--wait-background` has reached its limit.
 pub(super) fn wait_expired(limit: Duration) -> String {
     format!("--wait-background expired after {}", report::seconds(limit))
 }
 
-/// Work that ends with its agent.
+/// The message about work that ends with its agent.
 pub(super) fn left_running(what: &[String]) -> String {
     format!("still running, ended with the agent: {}", what.join(", "))
 }
 
-/// What a conversation costs, in dollars.
+/// The cost of a conversation in dollars.
 pub(super) fn cost(prices: Prices, usage: Usage) -> f64 {
     let million = 1_000_000.0;
     let fresh = usage.input.saturating_sub(usage.cached) as f64;
@@ -207,12 +207,12 @@ fn tail(output: &str) -> Option<String> {
     Some(head + &clean(&shown))
 }
 
-/// A command, so that no other one looks the same.
+/// A command, escaped so that no other command looks the same.
 fn command(script: &str) -> Shown {
     Shown::within(script, MOST_COMMAND)
 }
 
-/// Text of models and programs moves no cursor and paints nothing.
+/// Text of models and programs without characters that move the cursor or change colours.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|char| if acts_on_others(char) && char != '\n' && char != '\t' { '\u{fffd}' } else { char })

@@ -1,4 +1,4 @@
-//! Conversations that are kept: finding one, and listing them.
+//! Stored conversations: finding and listing them.
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
@@ -13,10 +13,10 @@ use crate::config::Config;
 use crate::failure::{Exit, Usage};
 use crate::{printing, report};
 
-/// How many are listed.
+/// The most conversations that are listed.
 const MOST_LISTED: usize = 50;
 
-/// The conversation to go on with, and what to do.
+/// The conversation to resume, and its new task.
 pub(super) fn resumed(order: &AgentResume, config: &Config) -> Result<(ThreadId, Option<String>)> {
     let (id, words) = order.words();
     if order.last {
@@ -50,8 +50,8 @@ fn last(order: &AgentResume, config: &Config) -> Result<ThreadId> {
     })
 }
 
-/// What a conversation that goes on, or is copied, has to be told first: what changed since. One that cannot be read is
-/// complained about when it is to begin.
+/// The changes since a conversation that is resumed or forked, as its first new entries. An error in reading it is
+/// reported later, when the conversation begins.
 pub(super) fn told(beginning: &Beginning, config: &Config, configured: &Configured) -> Vec<HistoryEntry> {
     let (Beginning::Resume(id) | Beginning::Fork(id)) = beginning else { return Vec::new() };
     let thread = thread_files(config).and_then(|files| files.load(id).ok());
@@ -90,7 +90,7 @@ pub(super) fn list(order: &AgentThreads, config: &Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// What a conversation is about: the user's first words.
+/// The subject of a conversation: the user's first words.
 pub(super) fn first_words(files: &Threads, id: &ThreadId) -> String {
     let Ok(thread) = files.load(id) else { return String::new() };
     let own = thread.entries.iter().filter(|entry| entry.origin == ItemOrigin::User);
@@ -99,7 +99,7 @@ pub(super) fn first_words(files: &Threads, id: &ThreadId) -> String {
     line.chars().take(80).collect()
 }
 
-/// The last words of the user and of the model, each with its mark.
+/// The last messages of the user and of the model, each with its mark.
 pub(super) fn last_words(thread: &Thread) -> Vec<(&'static str, String)> {
     let last = |origin: ItemOrigin, role: Role| {
         let entries = thread.entries.iter().rev().filter(|entry| entry.origin == origin);

@@ -1,4 +1,4 @@
-//! The tools of agents, set up from settings: what commands get, what they may touch, whose tools are borrowed.
+//! Sets up the tools of agents from settings: environment, sandbox and rules of commands, and MCP servers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::confinement::NamedFiles;
 use crate::remedies::Interface;
 use crate::{confinement, rules_files};
 
-/// How long a command has to end by itself when everything is to stop.
+/// The grace period of commands when everything ends.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// The engine that all agents of a team share.
@@ -47,7 +47,7 @@ pub(super) fn engine(configured: &Configured, config: &Config, layers: LayersNam
     })?)
 }
 
-/// What commands get and may touch.
+/// The toolbox options: environment and sandbox of commands.
 pub(super) fn options(configured: &Configured, config: &Config) -> Result<ToolboxOptions> {
     let mut options = ToolboxOptions::new(&configured.directory, config.environment.clone());
     options.shell = config.shell.clone().into();
@@ -59,13 +59,13 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
     Ok(options)
 }
 
-/// Our own environment without keys and secrets, for programs of the user's that are no commands of the model.
+/// The environment of windlass without keys and secrets, for programs of the user that are not commands of the model.
 pub(super) fn harmless_environment(configured: &Configured, config: &Config) -> Result<Variables> {
     let policy = EnvironmentPolicy { inherit: Inherit::All, ..environment(configured)? };
     Ok(policy.passed_on(&config.environment))
 }
 
-/// Keys and secrets stay here, whatever they are called.
+/// An environment policy that withholds keys and secrets, whatever their names.
 fn environment(configured: &Configured) -> Result<EnvironmentPolicy> {
     let settings = &configured.loaded.settings;
     let words = &settings.environment;
@@ -85,7 +85,7 @@ fn environment(configured: &Configured) -> Result<EnvironmentPolicy> {
     Ok(EnvironmentPolicy { inherit, secrets, exclude, include_only, set })
 }
 
-/// What commands may touch.
+/// The policy for commands.
 pub(crate) fn sandbox(configured: &Configured) -> Policy {
     let settings = &configured.loaded.settings;
     let base = match settings.sandbox_mode {
@@ -115,7 +115,7 @@ pub(crate) fn sandbox(configured: &Configured) -> Policy {
     Policy::Confined(confined)
 }
 
-/// The user's rules; where everything is to be asked about, whatever they do not speak of is.
+/// The user's rules; if every command needs approval, rules that ask about all commands that they do not match.
 fn rules(configured: &Configured, config: &Config) -> Result<Option<Rules>> {
     let usual = rules_files::usual(config)?;
     if configured.loaded.settings.approval_policy != ApprovalPolicy::Untrusted {
@@ -124,14 +124,14 @@ fn rules(configured: &Configured, config: &Config) -> Result<Option<Rules>> {
     rules_files::asking(config).map(Some)
 }
 
-/// Files of patterns that searches leave out.
+/// Files with patterns that searches leave out.
 pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
     let path = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let Some(home) = path("HOME") else { return Vec::new() };
     windlass_files::git_excludes(&home, path("XDG_CONFIG_HOME").as_deref()).into_iter().collect()
 }
 
-/// What the servers of other people's tools are started in. Nobody can be asked by them yet.
+/// The context in which MCP servers are started. They cannot ask the user yet.
 pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> ServersContext {
     let mut roots = vec![configured.directory.clone()];
     roots.extend(configured.roots.iter().cloned());
@@ -149,7 +149,7 @@ pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &En
     }
 }
 
-/// The servers that are configured.
+/// The MCP servers that are configured.
 pub(super) fn servers(configured: &Configured, config: &Config) -> Vec<ServerSpec> {
     let servers = configured.loaded.settings.mcp_servers.iter();
     servers.map(|(name, server)| spec(name, server, configured, config)).collect()

@@ -1,4 +1,4 @@
-//! Whoever follows what agents do: as JSON for programs, as lines for people.
+//! Prints the events of agents: as JSON for programs, as lines for people.
 
 use std::convert::Infallible;
 
@@ -12,13 +12,13 @@ use super::text::Lines;
 use crate::args::AgentOptions;
 use crate::config::Config;
 
-/// Follows events to their end.
+/// Prints events until they end.
 pub(super) enum EventPrinter {
     Json(JsonLines),
     Text(Lines),
 }
 
-/// What is left when it is over.
+/// The result of printing.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) last_message: Option<String>,
@@ -38,8 +38,8 @@ impl EventPrinter {
         Ok(Self::Text(Lines::new(configured, options, config, prices)))
     }
 
-    /// Shows everything until nothing more can come. Whoever holds the other end of `_watched` learns when that is, or when
-    /// it can be shown no more.
+    /// Prints all events until no more can come. The holder of the other end of `_watched` learns when that is, or when
+    /// printing has failed.
     pub(super) async fn watch(
         mut self,
         root: ThreadId,

@@ -1,4 +1,4 @@
-//! The way to servers of tools on the web: the connections that models are reached over, lent to them.
+//! Gives MCP servers over HTTP access to the connections through which models are reached.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use windlass_mcp_client::{
 
 use super::proxies::Proxies;
 
-/// Carries requests, each address over connections of its own.
+/// Sends requests, with a separate connection pool for each address.
 pub(super) struct Web {
     proxies: Proxies,
     certificates: Certificates,

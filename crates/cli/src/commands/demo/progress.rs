@@ -1,4 +1,4 @@
-//! Scene 3: a progress bar. A terminal shows one line; so does the settled text, whatever it took to draw it.
+//! Scene 3: a progress bar. A terminal shows one line, and so does the settled text, however many redraws it took.
 
 use anyhow::Result;
 use windlass_output::Offset;

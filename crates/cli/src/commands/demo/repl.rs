@@ -1,4 +1,4 @@
-//! Scene 1: a program that talks. A line goes in, and the answer is waited for by what it looks like.
+//! Scene 1: an interactive program. The demo writes a line, and waits for a pattern in the answer.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use windlass_output::Offset;
 use super::stage::{DemoOutput, Scene, milliseconds};
 use super::{DemoEngine, Saving, exited, printed, raw_text, settled_text};
 
-/// Somebody to talk to.
+/// An interactive interpreter.
 struct Partner {
     argv: &'static [&'static str],
     prompt: Option<&'static str>,
@@ -16,7 +16,7 @@ struct Partner {
     farewell: &'static str,
 }
 
-/// The first that this machine has is asked what the numbers from 1 to 100 add up to.
+/// The first of these that this machine has computes the sum of the numbers from 1 to 100.
 const PARTNERS: [Partner; 3] = [
     Partner {
         argv: &["python3", "-q"],

@@ -1,4 +1,4 @@
-//! Scene 4: a tree that does not want to end. Every way out that a process has is tried, and none leads out.
+//! Scene 4: a tree that resists its end. Its processes try every way to escape, and none succeeds.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::failure::Exit;
 use crate::printing::print;
 use crate::report;
 
-/// A session of its own, a second fork, an empty environment, and all of them deaf to TERM.
+/// A session of its own, a second fork, and an empty environment; all of the processes ignore TERM.
 const ESCAPE: &str = r#"
 trap '' TERM HUP
 setsid "$WINDLASS_DEMO_PROGRAM" demo-stray own-session &
@@ -22,7 +22,7 @@ wait
 "#;
 const STRAYS: [&str; 3] = ["own-session", "second-fork", "empty-environment"];
 
-/// `windlass demo-stray`, never typed by people: says that it is there and stays.
+/// `windlass demo-stray`, never typed by people: prints a line and stays alive.
 pub(crate) fn stray(name: &str) -> Result<Exit> {
     print(format!("{name} is up\n"))?;
     loop {
@@ -55,7 +55,7 @@ pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Sav
     Ok(Saving::between(&seen, &seen))
 }
 
-/// The receipt, as a model would be told; where this program lies is of no interest.
+/// The receipt as a model gets it, without the path of this program.
 fn told(theatre: &DemoEngine, receipt: &Receipt, ended: &[ProcessLine]) -> String {
     let own = theatre.own_program.display().to_string();
     let mut lines = vec![format!("the shell {}", report::ending(receipt))];

@@ -1,4 +1,5 @@
-//! Scene 2: a server. It is ready when it says so and its port answers, and when it is stopped its port is closed.
+//! Scene 2: a server. It is ready when it has printed its address and its port answers, and its port is closed after
+//! the stop.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -18,7 +19,7 @@ use crate::report;
 
 const GREETING: &str = "hello from a dev server";
 
-/// `windlass demo-server`, never typed by people: a server that exists on every machine.
+/// `windlass demo-server`, never typed by people: a server that works on every machine.
 pub(crate) fn serve() -> Result<Exit> {
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on the loopback address")?;
@@ -26,7 +27,7 @@ pub(crate) fn serve() -> Result<Exit> {
     for visitor in listener.incoming() {
         let visitor = visitor.context("cannot accept a connection")?;
         print("GET / 200\n")?;
-        // A visitor who left without the greeting does not want it.
+        // An error means that the client has disconnected.
         let _ = (&visitor).write_all(GREETING.as_bytes());
     }
     Ok(Exit::SUCCESS)
@@ -57,7 +58,7 @@ pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Sav
     Ok(Saving::between(&seen, &seen))
 }
 
-/// Waits for the address and asks there.
+/// Waits for the address and connects to it.
 async fn visit(session: &Session, begun: Instant) -> Result<(SocketAddr, Duration, String)> {
     let line = printed(session, r"listening on [0-9.:]+$", Offset::ZERO).await?;
     let address: SocketAddr = line.trim_start_matches("listening on ").parse().context("no address")?;

@@ -1,4 +1,4 @@
-//! Where the demo is shown: boxes of what a model sees, and lines of what happened.
+//! The presentation of the demo: boxes with what a model sees, and lines of facts.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::config::{Colour, Config};
 use crate::printing::print;
 use crate::report;
 
-/// The widest a box gets.
+/// The greatest width of a box.
 const WIDEST: usize = 78;
 const NARROWEST: usize = 40;
 
@@ -18,15 +18,15 @@ pub(crate) struct DemoOutput {
     width: usize,
 }
 
-/// One scene, ready to be shown.
+/// One scene, ready to be printed.
 pub(crate) struct Scene<'a> {
     pub(crate) number: u8,
     pub(crate) title: &'a str,
-    /// What ran, in the corner of the box.
+    /// The program, for the corner of the box.
     pub(crate) actor: &'a str,
-    /// What a model sees.
+    /// The text that a model sees.
     pub(crate) seen: &'a str,
-    /// What happened, a line each.
+    /// The facts, one line each.
     pub(crate) facts: &'a [String],
 }
 
@@ -112,7 +112,7 @@ fn shortened(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A time of the kind that demos have.
+/// A short duration in milliseconds.
 pub(crate) fn milliseconds(time: Duration) -> String {
     format!("{} ms", time.as_millis().max(1))
 }

@@ -1,4 +1,5 @@
-//! Scene 5: a long log. The ends are shown within a budget, the marker says where the rest is, and the rest is there.
+//! Scene 5: a long log. An excerpt shows both ends within a budget, its marker names the rest, and the rest can be
+//! read.
 
 use anyhow::{Context, Result, ensure};
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
@@ -43,7 +44,7 @@ pub(crate) async fn play(theatre: &DemoEngine, stage: &DemoOutput) -> Result<Sav
     Ok(Saving::between(&raw, &fitted.text))
 }
 
-/// Whether the shown text, with the rest in place of the marker's line, is the output.
+/// Whether the excerpt, with the rest in place of the marker's line, equals the output.
 fn is_whole(raw: &str, shown: &str, rest: &str) -> bool {
     let Some((head, behind)) = shown.split_once('…') else { return false };
     let Some((_, tail)) = behind.split_once("…\n") else { return false };

@@ -1,5 +1,5 @@
-//! Whether the agent could work: its settings, its model and its key. The way to the model is tried only when asked for, and
-//! the model itself is asked only when that is asked for; the key is never shown.
+//! Checks whether the agent could work: its settings, its model and its key. The connection to the model is tried only
+//! on request, and the model itself is asked only on a further one; the key is never shown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::commands::agent::model;
 use crate::config::Config;
 use crate::report;
 
-/// The longest that a model may take for one word.
+/// The longest time for one word of a model.
 const LONGEST_ANSWER: Duration = Duration::from_secs(60);
 
 const SETTINGS: &str = "agent settings";
@@ -51,7 +51,7 @@ pub(super) fn checks(order: &Doctor, config: &Config) -> Vec<Check> {
     checks
 }
 
-/// One check for each fault in the files of roles. The agent starts without such a role, but not as it was meant to.
+/// One check for each fault in the files of roles. The agent starts without such a role, but not as intended.
 fn roles(configured: &Configured) -> Vec<Check> {
     let names = configured.loaded.settings.agents.roles.keys();
     let faults = names.filter_map(|name| Some((name, configured.loaded.for_role(name).err()?)));
@@ -87,7 +87,7 @@ fn chosen(settings: &Settings) -> Check {
     }
 }
 
-/// Without a model nobody uses the agent yet, and then nothing is missing.
+/// Without a model the agent is not in use yet, and a missing key is no problem.
 fn key(settings: &Settings, provider: &Provider, config: &Config) -> Check {
     let missing = match (model::key(provider, config), &provider.env_key) {
         (Ok(_), None) => return Check::ok(KEY, format!("{} needs none", provider.name)),
@@ -120,7 +120,7 @@ fn runtime(checks: impl Future<Output = Result<Vec<Check>>>) -> Result<Vec<Check
     builder.enable_all().build().context("cannot start the runtime")?.block_on(checks)
 }
 
-/// A client also where the key is missing: the way can be tried without it.
+/// A client, even if the key is missing: the connection can be tried without it.
 fn client(settings: &Settings, config: &Config) -> Result<Client> {
     let setting = settings.provider().context("no provider is chosen")?;
     let mut provider = model::without_key(setting, config)?;
@@ -181,7 +181,7 @@ async fn live(client: &Client, settings: &Settings) -> Check {
         return Check::problem(LIVE, "no model is chosen", "give -m MODEL");
     };
     let began = std::time::Instant::now();
-    // timer: a check that never ends is none.
+    // timer: a check must end.
     match tokio::time::timeout(LONGEST_ANSWER, answer(client, question(model))).await {
         Ok(Ok(said)) => Check::ok(LIVE, format!("it said {said:?} in {}", report::seconds(began.elapsed()))),
         Ok(Err(failure)) => Check::problem(LIVE, failure.message, ADVICE),

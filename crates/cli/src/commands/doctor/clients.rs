@@ -1,4 +1,4 @@
-//! The MCP clients on this machine, and which of them start us.
+//! The MCP clients on this machine, and which of them are configured to start windlass.
 
 use std::io::ErrorKind;
 
@@ -22,7 +22,7 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
     found
 }
 
-/// What there is to say of a client, if there is any trace of it.
+/// The check for a client; `None` if there is no trace of it.
 fn check(client: McpClient, config: &Config) -> Option<Check> {
     let name = title(client);
     let target = config.client_places().target(client, Scope::User).ok();
@@ -51,7 +51,7 @@ fn check(client: McpClient, config: &Config) -> Option<Check> {
     })
 }
 
-/// The client's file, if it is there.
+/// The client's file, if it exists.
 fn read(target: Target) -> Option<(Target, std::io::Result<String>)> {
     match std::fs::read_to_string(&target.path) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,

@@ -1,4 +1,4 @@
-//! The kernel: its version, and each of its means that finding, ending and watching processes stands on.
+//! The kernel: its version, and each of its features that finding, ending and watching processes depends on.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use windlass_sys::process::{Ended, How, Pid, Process};
 use super::{Check, kernel_file};
 use crate::commands::guardian::program;
 
-/// Since this version a child can be waited for by its pidfd.
+/// From this version on, a child can be waited for by its pidfd.
 const OLDEST: (u32, u32) = (5, 4);
-/// Since this one a child's surplus descriptors can be closed at once.
+/// From this version on, a child's surplus descriptors can be closed with one call.
 const WHOLE: (u32, u32) = (5, 9);
 
 pub(super) fn checks() -> Vec<Check> {
@@ -68,7 +68,7 @@ fn marks() -> Check {
     )
 }
 
-/// Tries it and gives it up again, so that nothing that a later check starts comes to us.
+/// Tries to become one and undoes it, so that no process that a later check starts is reparented to this one.
 fn subreaper() -> Check {
     let asked = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
     let given_up = rustix::process::set_child_subreaper(None);
@@ -82,7 +82,7 @@ fn subreaper() -> Check {
     }
 }
 
-/// Starts one that has nothing to guard, and so ends at once.
+/// Starts a guardian that has nothing to guard, and so exits at once.
 fn guardian() -> Check {
     const NAME: &str = "guardian";
     const LIMIT: Duration = Duration::from_secs(30);
@@ -100,8 +100,8 @@ fn guardian() -> Check {
     }
 }
 
-/// Whether the kernel says what a silent program is doing. A command is tried: windlass hides its own processes from others of the
-/// same user, so only root could look at those.
+/// Whether the kernel shows what a silent program does. A command is tried: windlass hides its own processes from
+/// others of the same user, so only root could inspect those.
 fn evidence() -> Check {
     const NAME: &str = "kernel evidence";
     let Err(error) = system_call_of_a_command() else {
@@ -119,8 +119,8 @@ fn evidence() -> Check {
     }
 }
 
-/// Starts a command that waits for input, and reads the system call that it waits in. The line that it prints first says that it has
-/// become the program: before, it is hidden as we are.
+/// Starts a command that waits for input, and reads the system call in which it waits. Its first line of output shows
+/// that the exec has happened: before, the process is hidden like windlass itself.
 fn system_call_of_a_command() -> std::io::Result<String> {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
@@ -131,13 +131,13 @@ fn system_call_of_a_command() -> std::io::Result<String> {
         BufReader::new(output).read_line(&mut String::new())?;
     }
     let call = std::fs::read_to_string(format!("/proc/{}/syscall", child.id()));
-    // Its input ends with the pipe, and so does it.
+    // The pipe's end closes the command's input, and the command exits.
     drop(child.stdin.take());
     child.wait()?;
     call
 }
 
-/// Whether processes of other users can be seen, such as what a command starts through sudo.
+/// Whether processes of other users are visible, such as those that a command starts through sudo.
 fn visibility() -> Check {
     const NAME: &str = "process table";
     let mounts = kernel_file("/proc/self/mountinfo").unwrap_or_default();

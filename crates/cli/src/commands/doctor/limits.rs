@@ -1,11 +1,12 @@
-//! By what limits can be kept here: tried, by making a control group of each kind and removing it again.
+//! The means by which limits can be enforced on this machine, tried by creating a control group of each kind and
+//! removing it.
 
 use windlass_sys::cgroup::{Controller, Hierarchies, RuntimeCgroup, RuntimeCgroupName, Unusable, Version};
 
 use super::Check;
 
 pub(super) fn checks() -> Vec<Check> {
-    // No session has a mark of family 0, so this name is nobody's.
+    // No session has a mark of family 0, so this name is not in use.
     let (nest, refusals) =
         RuntimeCgroup::make(&Hierarchies::of_this_process(), RuntimeCgroupName::new(0), &Controller::ALL);
     let refusal = |controller| refusals.iter().find(|refusal| refusal.controller == controller);

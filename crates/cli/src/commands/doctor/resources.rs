@@ -1,4 +1,4 @@
-//! What sessions use up: terminals, descriptors, and room for journals.
+//! The resources that sessions use: terminals, descriptors, and disk space for journals.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use super::{Check, kernel_file};
 use crate::config::{Config, below_home};
 use crate::report;
 
-/// What one session holds at most: three pipes or both ends of a terminal, its process, its journal.
+/// The most descriptors of one session: three pipes or both ends of a terminal, its process, its journal.
 const DESCRIPTORS_PER_SESSION: u64 = 5;
-/// What windlass holds besides.
+/// The descriptors that windlass uses besides.
 const DESCRIPTORS_ALWAYS: u64 = 32;
-/// Fewer sessions than this at a time are few for an agent with helpers of its own.
+/// Fewer concurrent sessions than this are few for an agent with sub-agents.
 const FEW_SESSIONS: u64 = 100;
-/// One session's journal may take this much.
+/// The space that one session's journal may take.
 const LITTLE_SPACE: u64 = 256 << 20;
-/// With less, a journal cannot even begin.
+/// With less space, not even the beginning of a journal can be written.
 const NO_SPACE: u64 = 1 << 20;
 
 pub(super) fn checks(config: &Config) -> Vec<Check> {
@@ -48,7 +48,7 @@ fn terminals() -> Check {
 
 fn open_files() -> Check {
     const NAME: &str = "open files";
-    // Windlass raises its own limit as far as it may.
+    // Windlass raises its own soft limit as far as the hard one allows.
     let Some(most) = getrlimit(Resource::Nofile).maximum else {
         return Check::ok(NAME, "as many as there is memory for");
     };
@@ -104,7 +104,7 @@ fn judge_space(space: &StatVfs, place: &str) -> Check {
     }
 }
 
-/// Tries it where it is there; where it is not, looks whether it could be made, and makes nothing.
+/// Tries to write if the directory exists; otherwise checks whether it could be created, without creating it.
 fn writable(directory: &Path) -> std::io::Result<()> {
     let place = existing(directory);
     if !place.is_dir() {
@@ -118,13 +118,13 @@ fn writable(directory: &Path) -> std::io::Result<()> {
     std::fs::remove_file(&probe)
 }
 
-/// The directory itself, or the nearest one above it that is there.
+/// The directory itself, or its nearest ancestor that exists.
 fn existing(directory: &Path) -> PathBuf {
     let found = directory.ancestors().find(|path| path.symlink_metadata().is_ok());
     found.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// The kind of file system, by the number the kernel knows it by.
+/// The kind of a file system, by its number in the kernel.
 fn file_system(place: &Path) -> String {
     const KINDS: &[(u64, &str)] = &[
         (0xef53, "ext4"),
@@ -141,7 +141,7 @@ fn file_system(place: &Path) -> String {
         (0x6573_5546, "a FUSE file system"),
     ];
     let Ok(found) = rustix::fs::statfs(place) else { return "an unknown file system".to_owned() };
-    // The field is signed on some machines; its 32 bits are what counts.
+    // The field is signed on some machines; only its low 32 bits matter.
     let number = found.f_type as u64 & 0xffff_ffff;
     let kind = KINDS.iter().find(|(kind, _)| *kind == number).map(|(_, name)| (*name).to_owned());
     kind.unwrap_or_else(|| format!("a file system of kind {number:#x}"))

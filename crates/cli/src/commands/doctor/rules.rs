@@ -1,4 +1,4 @@
-//! Whether the rules files are in order: commands that read a file with a fault do not begin.
+//! Checks the rules files: commands do not start while a file has a fault.
 
 use super::Check;
 use crate::config::{Config, below_home};
@@ -19,7 +19,7 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
     checks
 }
 
-/// One check for each fault of a file; none for a file that is not there.
+/// One check for each fault of a file; none for a file that does not exist.
 fn check(place: &RulesLocation, config: &Config) -> Vec<Check> {
     let error = match rules_files::read(place, config) {
         Ok(None) => return Vec::new(),

@@ -1,4 +1,4 @@
-//! What a sandbox can be built from, and what that comes to: the machine is tried, not asked.
+//! Which layers a sandbox can use on this machine, and how strong it is with them; determined by trying.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
     ]
 }
 
-/// What a confined command would be kept by.
+/// The layers that would confine a command.
 fn sandbox(config: &Config) -> Check {
     const NAME: &str = "sandbox";
     let grounds = confinement::grounds(LayersName::All, config);
@@ -83,7 +83,7 @@ fn landlock() -> Check {
     }
 }
 
-/// Without the list the supervisor cannot tell whose a socket is, and refuses them all.
+/// Without the list the supervisor cannot tell who owns a socket, and denies all connections to them.
 fn unix_sockets(are_listed: bool) -> Check {
     const NAME: &str = "unix sockets";
     match are_listed {
@@ -106,7 +106,7 @@ fn seccomp() -> Check {
     }
 }
 
-/// Whether groups of processes can be limited: our own group in the one hierarchy has to be ours to divide.
+/// Whether groups of processes can be limited: windlass needs write access to its own group in the unified hierarchy.
 fn cgroup() -> Check {
     const NAME: &str = "cgroup v2";
     let Some(mount) = cgroup_mount() else {

@@ -1,4 +1,4 @@
-//! The user's shell, which runs scripts, and how long it takes to set up a login's environment.
+//! The user's shell, which runs scripts, and the time that a login shell takes to set up its environment.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use super::Check;
 use crate::config::{Config, is_executable};
 use crate::report;
 
-/// How long a login shell is waited for.
+/// How long to wait for a login shell.
 const LIMIT: Duration = Duration::from_secs(3);
-/// From here on people notice.
+/// From this duration on, people notice it.
 const SLOW: Duration = Duration::from_millis(500);
 
 pub(super) fn checks(config: &Config) -> Vec<Check> {
@@ -64,8 +64,8 @@ fn login(shell: &Path) -> Check {
     }
 }
 
-/// Starts a login shell that does nothing and waits for its end; one that takes too long is ended with its group, and
-/// says nothing.
+/// Starts a login shell that does nothing and waits for its end; one that takes too long is ended together with its
+/// group, and the result is `None`.
 fn run_login(shell: &Path) -> std::io::Result<Option<ExitStatus>> {
     let mut command = Command::new(shell);
     command.args(["-l", "-c", "exit 0"]).process_group(0);
@@ -75,7 +75,7 @@ fn run_login(shell: &Path) -> std::io::Result<Option<ExitStatus>> {
     wait_until_gone(std::slice::from_ref(&held), LIMIT);
     let late = held.is_alive();
     if late {
-        // It leads its own group and is not reaped yet, so the group's number is still its own.
+        // The shell leads its own group and is not reaped yet, so the group's number cannot have been reused.
         let _ = held.signal_group(Signal::KILL);
     }
     let status = child.wait()?;

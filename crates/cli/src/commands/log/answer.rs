@@ -13,13 +13,13 @@ use crate::report;
 use crate::sessions::State;
 use windlass_engine::{Fitted, Fitting, OutputPart, Reader, ReaderDemand};
 
-/// What was asked for, within a budget.
+/// The requested output, within a budget.
 enum LogReply {
     Excerpt(Fitted),
     Matches(Matches),
 }
 
-/// Matches from the first on, for as long as the budget lasts.
+/// The matches from the first on, until the budget is used up.
 struct Matches {
     lines: Vec<GrepLine>,
     omitted: usize,
@@ -31,7 +31,7 @@ impl Matches {
     fn add(&mut self, line: GrepLine) {
         let line = line.within(LONGEST_SHOWN_LINE);
         let cost = self.tokenizer.count(&numbered(&line)).get();
-        // Once one did not fit, no later one is shown: the list has no holes.
+        // After the first match that did not fit, no later one is shown: the list has no holes.
         if self.omitted > 0 || cost > self.left {
             self.omitted += 1;
         } else {
@@ -54,7 +54,7 @@ impl Matches {
 }
 
 impl LogQuery<'_> {
-    /// Gives the part of the output that was looked at, as does the next.
+    /// Prints the output as text. Returns the part of it that was read, as does the next function.
     pub(super) fn print_fitted(&self, budget: Tokens) -> Result<Span> {
         let (answer, read) = self.fit(budget)?;
         let mut text = match answer {
@@ -82,7 +82,7 @@ impl LogQuery<'_> {
         object.insert("state".to_owned(), State::of(&self.record).word().into());
         report::receipt_fields(self.record.receipt.as_ref(), &mut object);
         let (answer, read) = self.fit(budget)?;
-        // After the read: what could not be read is known by now.
+        // After the read, because only the read finds parts that cannot be read.
         let account = self.journal.account();
         let mut journal = report::journal_fields(Some(self.store.root()), start.id, &account);
         // Without a receipt (the session runs, or its runtime died before it wrote one) this is unknown.

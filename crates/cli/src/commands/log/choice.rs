@@ -1,10 +1,10 @@
-//! Which lines of a log are wanted: all, some by number, the last, or those that match.
+//! Selects lines of a log: all, some by number, the last ones, or those that match.
 
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LONGEST_FOUND_LINE, LineRange, Pattern, RangeLines, TailLines, View,
 };
 
-/// A choice of lines, fed with text as it is read.
+/// A selection of lines, fed with text as it is read.
 pub(crate) enum Chooser {
     Everything,
     Lines(Box<RangeLines>),
@@ -12,9 +12,9 @@ pub(crate) enum Chooser {
     Grep { grep: Box<Grep>, found: Vec<GrepLine> },
 }
 
-/// What was chosen in the end.
+/// The result of a selection.
 pub(crate) enum Chosen {
-    /// All of it, wherever it is.
+    /// All of the text.
     Everything,
     Text(Box<View>),
     Matches(Vec<GrepLine>),
@@ -33,7 +33,7 @@ impl Chooser {
         Self::Grep { grep: Box::new(Grep::new(pattern, context)), found: Vec::new() }
     }
 
-    /// Looks at the next piece.
+    /// Takes the next piece.
     pub(crate) fn feed(&mut self, view: &View) {
         match self {
             Self::Everything => {}
@@ -43,12 +43,12 @@ impl Chooser {
         }
     }
 
-    /// Whether nothing that follows can be wanted.
+    /// Whether no later line can be selected.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, Self::Lines(lines) if lines.is_complete())
     }
 
-    /// What can be shown already, for a reader who does not collect.
+    /// The text that can be shown already, for a reader that does not collect.
     pub(crate) fn ready(&mut self) -> String {
         match self {
             Self::Everything | Self::Tail(_) => String::new(),
@@ -57,7 +57,7 @@ impl Chooser {
         }
     }
 
-    /// The lines that matched since the last look.
+    /// The lines that matched since the last call.
     pub(crate) fn take_matches(&mut self) -> Vec<GrepLine> {
         match self {
             Self::Grep { found, .. } => std::mem::take(found),
@@ -65,7 +65,8 @@ impl Chooser {
         }
     }
 
-    /// A follower has reached the present: the last lines are known, and from here on everything is one of them.
+    /// Called when a follower has reached the end of the output so far: the last lines are known, and every later line
+    /// is selected.
     pub(crate) fn catch_up(&mut self) -> Option<View> {
         match std::mem::replace(self, Self::Everything) {
             Self::Tail(tail) => Some(tail.finish()),
@@ -76,7 +77,7 @@ impl Chooser {
         }
     }
 
-    /// What is left at the end.
+    /// The result at the end of the output.
     pub(crate) fn finish(self) -> Chosen {
         match self {
             Self::Everything => Chosen::Everything,
@@ -91,7 +92,7 @@ impl Chooser {
 }
 
 impl Chosen {
-    /// As it is printed; everything has been printed before.
+    /// The text as it is printed; empty if everything was printed before.
     pub(crate) fn into_text(self) -> String {
         match self {
             Self::Everything => String::new(),
@@ -101,7 +102,7 @@ impl Chosen {
     }
 }
 
-/// A found line as `grep -n` prints it: a colon after the number of a match, a dash after that of its neighbours.
+/// A match as `grep -n` prints it: a colon after the number of a matching line, a dash after that of a context line.
 pub(crate) fn numbered(line: &GrepLine) -> String {
     let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
     format!("{}{mark}{}\n", line.number, line.shown(LONGEST_FOUND_LINE))

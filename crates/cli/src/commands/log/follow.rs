@@ -1,5 +1,5 @@
-//! Following a session that another process runs. No level crosses the border between processes, but the kernel tells
-//! when a file grows and when a process dies, so nothing is asked twice.
+//! Follows a session that another process runs. Its progress level is not visible in this process, but the kernel
+//! reports when a file grows and when a process dies, so this does not poll.
 
 use std::mem::MaybeUninit;
 
@@ -32,16 +32,16 @@ impl Follower {
         inotify::add_watch(&changes, store.root(), events).with_context(doing)?;
         let runtime = match Process::open(Pid::new(record.start.runtime.pid)) {
             Ok(runtime) => Some(runtime),
-            // It has ended, and the next look at the record says so.
+            // The runtime has ended, and the next read of the record shows that.
             Err(Errno::SRCH) => None,
-            // Without hold of it, its death would not wake us.
+            // Without a pidfd of the runtime, its death would not wake this process.
             Err(errno) => return Err(errno).context("cannot watch the session's windlass"),
         };
         Ok(Self { changes, runtime, store: store.clone(), record, seen: Offset::ZERO, over: false })
     }
 
-    /// Waits until there is more to read, and says whether there can be. The end of the session is looked at before its
-    /// journal: what is in there afterwards is everything.
+    /// Waits until there is more to read; returns false if there will never be. The end of the session is checked
+    /// before its journal is read: after the end, the journal is complete.
     pub(crate) fn wait(&mut self, journal: &Journal) -> Result<bool> {
         loop {
             let was_over = self.over;
@@ -58,11 +58,11 @@ impl Follower {
         }
     }
 
-    /// A receipt that is there by now says how much there should be to read.
+    /// Whether the session is over. A receipt then says how much there should be to read.
     fn is_over(&self, journal: &Journal) -> Result<bool> {
         let record = match self.store.load(self.record.start.id) {
             Ok(record) => record,
-            // It was removed or emptied. The process that runs the session is known from before.
+            // The record was removed or emptied. The process that runs the session is known from before.
             Err(LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. }) => {
                 return Ok(!is_alive(self.record.start.runtime));
             }
@@ -84,7 +84,7 @@ impl Follower {
         self.forget_changes()
     }
 
-    /// What changed does not matter: everything is looked at again.
+    /// Discards the change events: the caller checks everything again.
     fn forget_changes(&self) -> Result<()> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.changes, &mut buffer);

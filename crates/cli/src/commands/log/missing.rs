@@ -1,4 +1,4 @@
-//! Text on its way out, with a marker where output is missing: a reader must not take two sides of a hole for neighbours, nor
+//! Prints text with a marker where output is missing: a reader must not take the two sides of a gap for neighbours, nor
 //! the last line before one for the end.
 
 use anyhow::Result;
@@ -9,14 +9,14 @@ use super::choice::{Chooser, Chosen};
 use crate::printing::print;
 use crate::report;
 
-/// Text on its way out, and what is missing in it, each in its place.
+/// A printer that inserts the markers of missing output at their places.
 pub(super) struct Printed {
     chooser: Chooser,
-    /// How far has been looked.
+    /// The offset up to which the output was examined.
     upto: Offset,
-    /// Markers that wait for the last lines: which those are is known at the end.
+    /// Markers in the last lines: only the end of the output decides which lines those are.
     held: Vec<Missing>,
-    /// Whether a line has been begun and not ended.
+    /// Whether the last printed line has no newline yet.
     mid_line: bool,
     /// Whether nothing has been printed.
     is_blank: bool,
@@ -27,7 +27,7 @@ impl Printed {
         Self { chooser, upto: from, held: Vec::new(), mid_line: false, is_blank: true }
     }
 
-    /// How far has been looked.
+    /// The offset up to which the output was examined.
     pub(super) fn upto(&self) -> Offset {
         self.upto
     }
@@ -67,7 +67,7 @@ impl Printed {
         print(text)
     }
 
-    /// A follower has reached the present.
+    /// Called when a follower has reached the end of the output so far.
     pub(super) fn catch_up(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         self.chooser.catch_up().map(|view| with_markers(&view, &held)).unwrap_or_default()
@@ -81,7 +81,7 @@ impl Printed {
     }
 }
 
-/// The last lines, with a marker where something is missing between them or behind them.
+/// The last lines, with a marker for each gap between or after them.
 fn with_markers(view: &View, missing: &[Missing]) -> String {
     if missing.is_empty() {
         return view.text().to_owned();
@@ -105,7 +105,7 @@ fn with_markers(view: &View, missing: &[Missing]) -> String {
     text
 }
 
-/// The marker that text has in place of missing output.
+/// The marker in text for missing output.
 pub(super) fn marker(missing: &Missing) -> String {
     let (span, bytes) = (missing.span, report::count(missing.span.len()));
     match &missing.why {

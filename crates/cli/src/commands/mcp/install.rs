@@ -1,5 +1,5 @@
-//! `windlass mcp install`: tells a client to start us, in its own configuration file. What changes is shown first; the
-//! file as it was stays beside it; a file that is not understood is not touched.
+//! `windlass mcp install`: adds windlass to a client's configuration file. It shows the change first and keeps a backup
+//! beside the file; it does not touch a file that it cannot parse.
 
 mod diff;
 mod file;
@@ -44,7 +44,7 @@ fn target(order: &McpInstall, config: &Config) -> Result<Target> {
     config.client_places().target(order.client, scope).map_err(|error| Usage(error.to_string()).into())
 }
 
-/// What the client is to start: `windlass mcp`, and what else was asked for.
+/// The command for the client: `windlass mcp`, with the requested options.
 fn server(order: &McpInstall, config: &Config) -> Result<Server> {
     let command = match &order.command {
         Some(command) => command.clone(),
@@ -54,7 +54,8 @@ fn server(order: &McpInstall, config: &Config) -> Result<Server> {
     Ok(Server { command, arguments })
 }
 
-/// Our name where that finds us, which survives an update that installs elsewhere; else our path.
+/// The name of this program if PATH leads to it, because that survives an update that installs elsewhere; otherwise its
+/// path.
 fn own_command(config: &Config) -> Result<String> {
     let own = Config::own_program();
     let real = |path: &Path| std::fs::canonicalize(path).ok();
@@ -68,7 +69,7 @@ fn own_command(config: &Config) -> Result<String> {
     Ok(path.to_owned())
 }
 
-/// The place and the entry, for people who write it themselves.
+/// Shows the path and the entry, for people who edit the file themselves.
 fn show(target: &Target, server: &Server) -> Result<Exit> {
     let snippet = target.with_server("", server)?;
     print(format!("{}\n\n{snippet}", target.path.display()))?;
@@ -114,7 +115,7 @@ fn tell(order: &McpInstall, config: &Config, shown: &str, written: &Written) -> 
     Ok(Exit::SUCCESS)
 }
 
-/// The client as it is written on the command line.
+/// The client's name on the command line.
 fn word(client: McpClient) -> String {
     use clap::ValueEnum;
     client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()

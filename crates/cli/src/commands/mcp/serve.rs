@@ -1,4 +1,4 @@
-//! `windlass mcp`: an engine for the sessions of MCP clients, there until its client goes or somebody ends it.
+//! `windlass mcp`: an engine for the sessions of MCP clients. It runs until its client disconnects or a signal ends it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::other_runtimes::OtherWindlasses;
 use crate::remedies::Interface;
 use crate::{confinement, listening, printing, rules_files, secret_file, toolbox};
 
-/// Serves until it is over, and leaves nothing running that should not be.
+/// Serves until the client disconnects or a signal arrives, and ends all sessions that should not outlive the server.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     if order.conformance_fixtures {
@@ -40,7 +40,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
     });
     let toolbox = open_toolbox(&order, &config)?;
     if let (Some(_), Access::Token(token)) = (order.http, &access) {
-        // All who have the token are one owner, by whichever names they go.
+        // All holders of the token are one owner, whatever client names they use.
         toolbox.set_owner(format!("token {}", token.fingerprint()));
     }
     let windlass = Windlass::new(toolbox.clone());
@@ -50,7 +50,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
     let mut serving = std::pin::pin!(serve(&order, access, handler, (signals, over)));
     let served = tokio::select! {
         served = &mut serving => served,
-        // Meanwhile the first command's environment is found out.
+        // Meanwhile the toolbox finds out the environment for the first command.
         () = toolbox.prepare() => serving.await,
     };
     toolbox.shutdown().await;
@@ -63,7 +63,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     let store = config.open_store();
     drop(clean_up(store.as_ref()));
     let mut options = toolbox::options(&order.tools, Config::working_directory()?, config)?;
-    // Over HTTP there may be several clients, and none shall guess what another one runs.
+    // Over HTTP there may be several clients, and none should be able to guess another's session numbers.
     options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
     options.rules = rules.map(Arc::new);
@@ -89,14 +89,15 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     Ok(Toolbox::new(engine, options))
 }
 
-/// The files that this server obeys, and those with its secrets: a command that could read the token could call this server.
+/// The files that configure this server, and those with its secrets: a command that could read the token could call
+/// this server.
 fn named_files(order: &McpServe) -> Result<NamedFiles> {
     let mut named = NamedFiles::of_words(&order.tools.sandbox, order.rules.as_deref());
     named.secrets = secret_file::places(order.token_file.iter().chain(&order.tls.tls_key))?;
     Ok(named)
 }
 
-/// Serves whoever is there to be served.
+/// Serves over HTTP if requested, otherwise over standard input and output.
 async fn serve<H: Handler>(
     order: &McpServe,
     access: Access,
@@ -119,7 +120,7 @@ async fn serve<H: Handler>(
     mcp::serve_http(listener, options, handler, signals.told_to_end()).await.context("cannot serve")
 }
 
-/// Says where we are and what opens the door.
+/// Prints the URL, and how clients authenticate.
 fn announce(order: &McpServe, url: &str, access: &Access) -> Result<()> {
     let token = match access {
         Access::Token(token) => Some(token.reveal()),

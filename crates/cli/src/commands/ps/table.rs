@@ -1,4 +1,4 @@
-//! The table of `windlass ps`: as wide as its content, or as the terminal, whichever is less.
+//! The table of `windlass ps`, as wide as its content, but not wider than the terminal.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(crate) struct Cell {
     pub(crate) tint: Tint,
 }
 
-/// What a cell's colour says.
+/// The meaning of a cell's colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tint {
     Plain,
@@ -25,7 +25,7 @@ pub(crate) enum Tint {
     Faint,
 }
 
-/// One session.
+/// The cells of one session.
 pub(crate) type Row = [Cell; COLUMNS];
 
 const COLUMNS: usize = 8;
@@ -36,18 +36,19 @@ const STARTED: usize = 5;
 const WALL: usize = 6;
 const OUTPUT: usize = 7;
 const GAP: usize = 2;
-/// A command cut shorter than this says nothing.
+/// A command that is cut shorter than this is useless.
 const LEAST_COMMAND: usize = 12;
-/// A directory cut shorter than this says nothing.
+/// A directory that is cut shorter than this is useless.
 const LEAST_CWD: usize = 6;
-/// The columns that a narrow terminal does without, the first one first. The id, the name and the state are what a session is
-/// stopped and read by, so they are neither cut nor left out.
+/// The columns that a narrow terminal omits, in this order. The id, the name and the state are needed to stop or read a
+/// session, so they are neither cut nor omitted.
 const EXPENDABLE: [usize; 4] = [CWD, OUTPUT, WALL, STARTED];
 
-/// How wide each column is; `None`: it is left out.
+/// The width of each column; `None`: it is omitted.
 type Widths = [Option<usize>; COLUMNS];
 
-/// Renders the table; without a width nothing is cut. Cells hold names, paths and commands of others, so each is made safe to show.
+/// Renders the table; without a width nothing is cut. Cells contain names, paths and commands of other programs, so
+/// each is made safe to display.
 pub(crate) fn render(rows: &[Row], width: Option<usize>, colour: Colour) -> String {
     let rows: Vec<Row> = rows.iter().map(displayable_row).collect();
     let rows = rows.as_slice();
@@ -74,14 +75,15 @@ fn natural_widths(rows: &[Row]) -> Widths {
     })
 }
 
-/// How much wider than the terminal the table is.
+/// The number of columns by which the table exceeds the terminal.
 fn excess(widths: &Widths, width: usize) -> usize {
     let shown = widths.iter().flatten();
     let total = shown.clone().sum::<usize>() + GAP * shown.count().saturating_sub(1);
     total.saturating_sub(width)
 }
 
-/// The command and the directory give way, the directory first; then columns are left out; then the command alone gives way.
+/// Shrinks the directory, then the command, to their least widths; then omits columns; then shrinks the command
+/// further.
 fn squeeze(widths: &mut Widths, width: usize) {
     for (column, least) in [(CWD, 20), (COMMAND, 24), (CWD, LEAST_CWD), (COMMAND, LEAST_COMMAND)] {
         shorten(widths, column, least, width);
@@ -129,7 +131,7 @@ fn keep_end(text: &str, width: usize) -> String {
     std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
-/// The first characters that take no more cells than this.
+/// The first characters that fit into this width.
 fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
     let cells = |character: &char| character.width().unwrap_or(0);
     let mut left = width;

@@ -1,4 +1,5 @@
-//! Between the session and whoever started windlass: keys, signals and sizes go in, output comes out.
+//! Connects the session with the terminal or pipes of windlass: passes on keys, signals and sizes, and writes the
+//! output.
 
 use std::io;
 use std::pin::pin;
@@ -16,7 +17,7 @@ use super::signals::{OutsideSignal, Signals};
 use super::stream::{self, Goal, Streamed};
 use crate::config;
 
-/// How long the last output may take to be written once we were told to end.
+/// How long the last output may take to be written after a signal to end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(crate) struct LocalFront {
@@ -43,7 +44,7 @@ impl LocalFront {
             session: session.clone(),
             signals,
             interrupts: 0,
-            // A terminal that refuses raw mode is still good for lines.
+            // A terminal that rejects raw mode can still be used line by line.
             raw_mode: raw.then(|| RawMode::enter(rustix::stdio::stdin()).ok()).flatten(),
             keys: (keyboard != Keyboard::Unused).then(|| tokio::spawn(input::forward(session.clone()))),
             output: match streaming {
@@ -54,7 +55,7 @@ impl LocalFront {
         }
     }
 
-    /// Waits until there is a reason to stop waiting, obeying whoever has something to say meanwhile.
+    /// Waits for the end of the run, and handles signals meanwhile.
     pub(crate) async fn attend(&mut self, until: &Until) -> RunEnd {
         let session = self.session.clone();
         let mut wait = pin!(session.wait(until));
@@ -78,7 +79,7 @@ impl LocalFront {
             OutsideSignal::Interrupt(signal) if self.interrupts > 0 => return Some(RunEnd::Stopped(signal)),
             OutsideSignal::Interrupt(signal) => {
                 self.interrupts += 1;
-                // One that has exited meanwhile needs no signal.
+                // An error means that the session has exited.
                 let _ = self.session.signal(signal).await;
             }
             OutsideSignal::Resized => {
@@ -89,7 +90,7 @@ impl LocalFront {
         None
     }
 
-    /// What the turn means for the session.
+    /// Carries out on the session what the end of the run requires.
     pub(crate) async fn carry_out(&self, turn: &RunEnd, engine: &Engine) {
         match turn {
             RunEnd::Exited(_) => {}
@@ -98,8 +99,8 @@ impl LocalFront {
         }
     }
 
-    /// Waits for the last output to be taken, unless we are told not to, and gives the terminal back. What happens to
-    /// the output meanwhile may still change the turn.
+    /// Waits until the last output is written (after a signal to end, only for a moment) and restores the terminal. An
+    /// error in writing may still change how the run ended.
     pub(crate) async fn close(mut self, turn: RunEnd) -> RunEnd {
         if let Some(keys) = self.keys.take() {
             keys.abort();
@@ -108,7 +109,7 @@ impl LocalFront {
             self.goal.send_replace(Goal::Offset(self.session.journal().end()));
         }
         match turn {
-            // Who was told to end does not wait long for a reader that does not read.
+            // After a signal to end, this does not wait long for a reader that does not read.
             RunEnd::Ended(_) => drop(tokio::time::timeout(LAST_WORDS, self.last_output()).await),
             _ => self.last_output().await,
         }
@@ -130,7 +131,7 @@ impl LocalFront {
     }
 }
 
-/// The streaming of output, and what became of it.
+/// The task that streams output, or its result.
 enum Output {
     Unused,
     Streaming(JoinHandle<io::Result<Streamed>>),
@@ -138,7 +139,7 @@ enum Output {
 }
 
 impl Output {
-    /// Waits until nothing more will be written. May be dropped and called again.
+    /// Waits until the last output is written. Cancel-safe.
     async fn ended(&mut self) {
         if let Self::Streaming(writing) = self {
             let result = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
@@ -146,7 +147,7 @@ impl Output {
         }
     }
 
-    /// Waits until output cannot be written any more: for ever, while it can.
+    /// Completes when output cannot be written any more; never, while it can.
     async fn failed(&mut self) -> RunEnd {
         self.ended().await;
         match self {

@@ -1,4 +1,5 @@
-//! Our own input on its way to the session: read when the kernel says there is some, never more than the session takes.
+//! Forwards standard input to the session: reads when the kernel says that there is input, and only as much as the
+//! session takes.
 
 use std::io;
 use std::time::Duration;
@@ -12,13 +13,13 @@ use windlass_engine::{InputError, Met, QUEUE_LIMIT, Session, Until};
 
 const STEP: usize = 64 * 1024;
 
-/// What `Ctrl-D` sends.
+/// The byte that `Ctrl-D` sends.
 pub(super) const END_OF_TRANSMISSION: u8 = 0x04;
 
-/// Passes everything on until our input ends or the session takes no more.
+/// Forwards until standard input ends or the session takes no more.
 pub(crate) async fn forward(session: Session) {
     let mut source = Source::new(rustix::stdio::stdin());
-    // An input that cannot be read any more has ended, as far as the command is concerned.
+    // For the command, an input that cannot be read any more has ended.
     while let Some(bytes) = source.read().await.ok().filter(|bytes| !bytes.is_empty()) {
         if write_all(&session, bytes).await.is_err() {
             return;
@@ -45,8 +46,8 @@ async fn write_all(session: &Session, mut bytes: Vec<u8>) -> Result<(), InputErr
 }
 
 /// Ends the session's input. On a terminal the end is a key, and a program that edits its own lines changes the
-/// terminal's mode around each of them: an end typed at the wrong moment is taken for nothing. So it is typed again
-/// whenever the program has fallen silent, ever more rarely.
+/// terminal's mode around each of them: an end that is typed at the wrong moment has no effect. So it is typed again
+/// whenever the program has fallen silent, at growing intervals.
 async fn end(session: &Session) {
     let mut silence = FIRST_SILENCE;
     while type_end(session).await.is_ok() && session.facts().terminal.is_some() {
@@ -69,8 +70,8 @@ async fn type_end(session: &Session) -> Result<(), InputError> {
     }
 }
 
-/// Descriptor 0. It is shared with whoever started us, so it is never made non-blocking: it is read only when the kernel
-/// says that this will not block. Files cannot be waited for, but never block either.
+/// Descriptor 0. Other processes share it, so it is never made non-blocking: it is read only when the kernel says that
+/// the read will not block. Files cannot be waited for, but never block either.
 pub(crate) enum Source {
     Watched(AsyncFd<BorrowedFd<'static>>),
     File(BorrowedFd<'static>),
@@ -88,7 +89,7 @@ impl Source {
         }
     }
 
-    /// The bytes that are there now, without waiting; none, if there are none or the input has ended.
+    /// The bytes that can be read without waiting; empty if there are none or the input has ended.
     pub(crate) fn read_now(&mut self) -> Vec<u8> {
         let fd = match self {
             Self::Watched(fd) => *fd.get_ref(),
@@ -97,7 +98,7 @@ impl Source {
         read_if_ready(fd).unwrap_or_default()
     }
 
-    /// The next bytes; none at the end.
+    /// The next bytes; empty at the end.
     pub(crate) async fn read(&mut self) -> io::Result<Vec<u8>> {
         match self {
             Self::Watched(fd) => fd.async_io(Interest::READABLE, |fd| read_if_ready(*fd)).await,

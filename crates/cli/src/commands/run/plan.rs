@@ -1,4 +1,5 @@
-//! From what was typed and what surrounds us to one plan: the command, what is waited for, and how it is shown.
+//! Plans a run from the command line and the environment: the command, the condition to wait for, and the presentation
+//! of its output.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +13,7 @@ use crate::args::{EnvironmentChange, Run, StdinSource, ViewKind};
 use crate::config::{Config, Terminals};
 use crate::failure::Usage;
 
-/// What a run will do.
+/// The plan of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) spec: CommandSpec,
@@ -21,29 +22,29 @@ pub(crate) struct Plan {
     pub(crate) keyboard: Keyboard,
 }
 
-/// When and how the output is shown.
+/// When and how the output is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presentation {
-    /// As it comes, byte for byte.
+    /// While the command runs, byte for byte.
     Stream,
-    /// Afterwards, as text.
+    /// At the end, as text.
     Afterwards { view: ViewKind, budget: Option<Tokens> },
-    /// Afterwards, as one JSON object.
+    /// At the end, as one JSON object.
     Json { view: ViewKind, budget: Tokens },
 }
 
-/// What is done with our own input.
+/// The use of standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyboard {
-    /// It is left alone.
+    /// Standard input is not read.
     Unused,
-    /// It is passed on until it ends.
+    /// Standard input is forwarded until it ends.
     Forwarded,
-    /// It is a person's terminal, passed on key by key.
+    /// Standard input is a person's terminal, forwarded key by key.
     Raw,
 }
 
-/// What an answer in JSON holds unless told otherwise.
+/// The budget of a JSON reply unless an option sets it.
 const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);
 
 impl Plan {
@@ -124,7 +125,7 @@ fn spec(order: Run, config: &Config, keyboard: Keyboard) -> Result<CommandSpec> 
 fn io(order: &Run, terminals: Terminals, keyboard: Keyboard) -> Io {
     if order.tty {
         let size = order.size.or(terminals.stdout).unwrap_or_default();
-        // Only a person's terminal that both shows the question and gives us its keys can answer.
+        // Only a terminal that both shows the question and sends its keys to windlass can answer.
         let passed_on = keyboard == Keyboard::Raw && terminals.stdout.is_some();
         let queries = if passed_on { Queries::PassedOn } else { Queries::Answered };
         return Io::Terminal(Terminal { size, queries });
@@ -156,7 +157,7 @@ fn environment(
     variables
 }
 
-/// One string that a shell has to understand is a script; anything else is a program with its arguments.
+/// A single string that needs a shell is a script; anything else is a program with its arguments.
 pub(super) fn argv(mut command: Vec<OsString>, shell: &OsStr) -> Vec<OsString> {
     if command.len() == 1 && is_script(&command[0]) {
         command.splice(..0, [shell.to_owned(), "-c".into()]);

@@ -1,4 +1,5 @@
-//! `windlass run --server`: the same on a server, as if the command ran here. Nothing of it is remembered here.
+//! `windlass run --server`: runs the command on a server, as if it ran here. The session is not recorded on this
+//! machine.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -25,11 +26,11 @@ use crate::failure::{Exit, Usage};
 use crate::printing::write_all;
 use crate::secret_file;
 
-/// What runs a script there. Our own shell may not be.
+/// The shell for scripts on the server, which may not have the user's shell.
 const SHELL: &str = "/bin/sh";
 
-/// How long the command may take to end, and its last output to be written, once we were told to end. The server ends it
-/// in any case when we are gone.
+/// How long the command may take to end, and its last output to be written, after a signal to end. The server ends the
+/// command in any case when this client is gone.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Runs the command on the server and exits as it did.
@@ -43,7 +44,7 @@ pub(crate) async fn run(order: Run, endpoint: Endpoint, config: Config) -> Resul
     let client = Client::connect(endpoint, options).await?;
     let (process, output) = client.start(start).await?;
     let raw = keyboard == Keyboard::Raw;
-    // A terminal that refuses raw mode is still good for lines.
+    // A terminal that rejects raw mode can still be used line by line.
     let raw_mode = raw.then(|| RawMode::enter(rustix::stdio::stdin()).ok()).flatten();
     let keys = (keyboard != Keyboard::Unused).then(|| tokio::spawn(forward(process.clone())));
     let mut front = RemoteFront { process, signals, interrupts: 0, streaming: tokio::spawn(stream(output)) };
@@ -95,12 +96,12 @@ fn start(order: Run, config: &Config, keyboard: Keyboard) -> Result<Start> {
         start.environment.insert(text(&name)?, value);
     }
     start.timeout = order.timeout;
-    // There is nobody else on this connection, and nothing may be missing.
+    // This connection has no other stream, and no output may be missing.
     start.slowness = Slowness::HoldUp;
     Ok(start)
 }
 
-/// What is sent to a server is text.
+/// Converts an argument to text, as the protocol requires it.
 fn text(word: &OsStr) -> Result<String> {
     let not_text =
         |word: OsString| Usage(format!("{} is not UTF-8, and cannot be sent to a server", word.display()));
@@ -111,7 +112,7 @@ fn cells(size: Size) -> TerminalSize {
     TerminalSize { rows: size.rows, cols: size.cols }
 }
 
-/// Between the process and whoever started windlass.
+/// Connects the process with the terminal or pipes of windlass.
 struct RemoteFront {
     process: Process,
     signals: Signals,
@@ -120,7 +121,7 @@ struct RemoteFront {
 }
 
 impl RemoteFront {
-    /// Waits for the end, obeying whoever has something to say meanwhile.
+    /// Waits for the end, and handles signals meanwhile.
     async fn attend(&mut self) -> Result<Exit> {
         loop {
             tokio::select! {
@@ -138,7 +139,8 @@ impl RemoteFront {
         }
     }
 
-    /// Passes on what we are told. Nobody waits for the server's answer: our own output may have to go out before it comes.
+    /// Handles a signal. It does not wait for the server's reply: the output may have to be written before the reply
+    /// arrives.
     fn obey(&mut self, told: OutsideSignal) -> Option<Signal> {
         match told {
             OutsideSignal::End(signal) => return Some(signal),
@@ -156,11 +158,11 @@ impl RemoteFront {
         None
     }
 
-    /// Ends the process because we were told to end.
+    /// Ends the process because of a signal to end.
     async fn end(&mut self, signal: Signal) -> Exit {
         let process = self.process.clone();
         drop(tokio::spawn(async move { process.stop().await }));
-        // timer: a reader that does not read, or a server that does not answer, must not keep us.
+        // timer: a reader that does not read, or a server that does not reply, must not keep windlass running.
         let _ = tokio::time::timeout(LAST_WORDS, &mut self.streaming).await;
         self.streaming.abort();
         Exit::of_command(128 + signal.number())
@@ -181,7 +183,7 @@ impl RemoteFront {
     }
 }
 
-/// Sends a signal, or ends the process where the server knows no signals.
+/// Sends a signal, or terminates the process if the server does not support signals.
 async fn interrupt(process: Process, signal: Signal) {
     let name = if signal == Signal::QUIT { "QUIT" } else { "INT" };
     if let Err(ClientError::NoSessions) = process.signal(name).await {
@@ -189,10 +191,10 @@ async fn interrupt(process: Process, signal: Signal) {
     }
 }
 
-/// Our own input on its way to the process. One write at a time: the answer says that there is room for more.
+/// Forwards standard input to the process. One write at a time: the reply says that there is room for more.
 async fn forward(process: Process) {
     let mut source = input::Source::new(rustix::stdio::stdin());
-    // An input that cannot be read any more has ended, as far as the command is concerned.
+    // For the command, an input that cannot be read any more has ended.
     while let Some(bytes) = source.read().await.ok().filter(|bytes| !bytes.is_empty()) {
         if process.write(&bytes).await.is_err() {
             return;
@@ -204,7 +206,7 @@ async fn forward(process: Process) {
     }
 }
 
-/// Writes output as it comes, on the stream it came from, and says how much of it is missing.
+/// Writes output as it arrives, to the stream that it belongs to; returns how many bytes are missing.
 async fn stream(mut output: Output) -> Result<u64> {
     let mut dropped = 0;
     while let Some(piece) = output.next().await? {

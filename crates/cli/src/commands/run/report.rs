@@ -1,4 +1,4 @@
-//! What is told after a run: the output, if it was not streamed, and whatever is worth a line.
+//! The report after a run: the output, if it was not streamed, and remarks.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::report;
 use crate::sessions::State;
 use windlass_engine::{Fitted, Fitting, Form, OutputPart, Reader, ReaderDemand};
 
-/// A run that is over, as far as windlass is concerned.
+/// A finished run.
 pub(crate) struct RunReport<'a> {
     pub(crate) session: &'a Session,
     pub(crate) store: Option<&'a Store>,
     pub(crate) turn: &'a RunEnd,
     pub(crate) until: &'a Until,
-    /// What was ended when windlass was about to exit.
+    /// The processes that were ended when windlass was about to exit.
     pub(crate) swept: &'a TreeEnd,
     pub(crate) tokenizer: Tokenizer,
 }
 
 impl RunReport<'_> {
-    /// Shows the output and says what there is to say.
+    /// Prints the output and the remarks.
     pub(crate) fn tell(&self, presentation: Presentation) -> Result<()> {
         match presentation {
             Presentation::Stream => self.remark(),
@@ -86,7 +86,7 @@ impl RunReport<'_> {
         reader.finish(&mut take)
     }
 
-    /// Silence means that all is as the command itself told it.
+    /// Prints remarks on standard error. No remark means that the command's own output and exit code say everything.
     fn remark(&self) {
         self.remark_on_turn();
         self.remark_on_refusals();
@@ -145,7 +145,7 @@ impl RunReport<'_> {
 
     fn remark_on_exit(&self, receipt: &Receipt) {
         match (receipt.cause, receipt.exit) {
-            // Whoever pressed Ctrl-C knows.
+            // The person who pressed Ctrl-C knows.
             (Cause::Itself, CommandExit::Signal(number)) if Signal::from(number) == Signal::INT => {}
             (Cause::Itself, CommandExit::Code(_)) => {}
             _ => say(&format!("session {} {}", self.session.id(), report::ending(receipt))),
@@ -190,7 +190,8 @@ impl RunReport<'_> {
         }
     }
 
-    /// A session that is not recorded is unknown to `windlass log`, and output that is not on disk goes with this process.
+    /// The command that reads the rest. `windlass log` does not know a session that is not recorded, and output that is
+    /// not on disk is lost with this process.
     fn where_to_read_the_rest(&self) -> String {
         let id = self.session.id();
         let account = self.session.journal().account();
@@ -230,7 +231,7 @@ impl RunReport<'_> {
     }
 }
 
-/// How a session ended that was to be stopped. It may have ended before the first signal, and then nothing stopped it.
+/// How a session ended that was to be stopped. It may have ended before the first signal, and then it was not stopped.
 fn end_after_match(receipt: Option<&Receipt>) -> String {
     match receipt {
         Some(receipt) if receipt.cause != Cause::Stopped => report::ending(receipt),

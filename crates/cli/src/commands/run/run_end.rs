@@ -1,4 +1,4 @@
-//! The turn a run takes: why windlass stops waiting, and what that means for our exit code.
+//! The reason why windlass stops waiting for a run, and the exit code for it.
 
 use std::io;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use windlass_sys::signal::Signal;
 use super::stream::Streamed;
 use crate::failure::Exit;
 
-/// Why windlass stops waiting.
+/// The reason why windlass stops waiting.
 #[derive(Debug)]
 pub(crate) enum RunEnd {
     /// The command has exited.
     Exited(Arc<Receipt>),
     /// A condition other than the exit was met.
     Met(Met),
-    /// We were told to end.
+    /// A signal asked windlass to end.
     Ended(Signal),
     /// The command was interrupted twice.
     Stopped(Signal),
-    /// Nobody reads our output any more.
+    /// The reader of the output has gone.
     ReaderGone,
-    /// Our output cannot be written: the disk is full, say.
+    /// The output cannot be written, for example because the disk is full.
     Unwritable(String),
-    /// The command does not wait for a reader, and retention dropped what this one had not taken yet.
+    /// The command does not wait for a reader, and retention dropped output that this reader had not taken yet.
     Missed {
-        /// How much.
+        /// The number of dropped bytes.
         bytes: u64,
     },
 }
 
 impl RunEnd {
-    /// What a failed write to our output means.
+    /// The end of the run that a failed write of output means.
     pub(crate) fn of_failed_write(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,
@@ -40,7 +40,8 @@ impl RunEnd {
         }
     }
 
-    /// The turn once it is known what became of the output. Whoever reads it must not take a part for the whole.
+    /// The end of the run once the result of the streaming is known. A reader must not take a part of the output for
+    /// the whole.
     pub(crate) fn after(self, output: Option<&io::Result<Streamed>>) -> Self {
         match (output, &self) {
             (_, Self::Ended(_) | Self::Stopped(_)) | (None, _) => self,
@@ -50,7 +51,8 @@ impl RunEnd {
         }
     }
 
-    /// What windlass exits with. A command that ends well has still not printed what was waited for.
+    /// The exit code of windlass. A command that exits successfully without printing the awaited pattern counts as
+    /// failed.
     pub(crate) fn exit(&self, until: &Until) -> Exit {
         match self {
             Self::Exited(_) if self.has_missed(until) => Exit::FAILED,
@@ -64,7 +66,7 @@ impl RunEnd {
 }
 
 impl RunEnd {
-    /// Whether the command ended well, and never printed what was waited for.
+    /// Whether the command exited successfully without printing the awaited pattern.
     pub(crate) fn has_missed(&self, until: &Until) -> bool {
         let Self::Exited(receipt) = self else { return false };
         !until.patterns.is_empty() && receipt.exit.code() == 0

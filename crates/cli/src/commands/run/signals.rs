@@ -1,22 +1,22 @@
-//! Signals that people and systems send to `windlass run`, and the window's size.
+//! Signals that people and systems send to `windlass run`, and changes of the window's size.
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use windlass_sys::signal::Signal;
 
-/// What we are told from outside.
+/// A signal from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutsideSignal {
     /// Ctrl-C or Ctrl-\: meant for the command first.
     Interrupt(Signal),
-    /// We are to end, and the command with us.
+    /// Windlass should end, and the command with it.
     End(Signal),
-    /// The window has another size.
+    /// The window has a new size.
     Resized,
 }
 
-/// All of them, caught from the moment this exists. One that we were started to ignore, by `nohup` or as a background
-/// job, stays ignored.
+/// All of these signals, caught as long as this exists. A signal that is ignored from the start, because of `nohup` or
+/// for a background job, stays ignored.
 pub(crate) struct Signals {
     interrupt: Option<Arrivals>,
     quit: Option<Arrivals>,
@@ -41,12 +41,12 @@ impl Signals {
         })
     }
 
-    /// Waits for any signal that people and systems end a program with.
+    /// Waits for any signal that people and systems use to end a program.
     pub(crate) async fn told_to_end(mut self) {
         while self.next().await == OutsideSignal::Resized {}
     }
 
-    /// The next one. May be dropped and asked again without losing any.
+    /// The next signal. Cancel-safe.
     pub(crate) async fn next(&mut self) -> OutsideSignal {
         tokio::select! {
             biased;
@@ -59,7 +59,7 @@ impl Signals {
     }
 }
 
-/// Waits for one of a kind: for ever, if it is not caught or cannot come any more.
+/// Waits for one kind of signal; never completes if it is not caught or cannot come any more.
 async fn arrival(arrivals: &mut Option<Arrivals>) {
     let arrived = match arrivals {
         Some(arrivals) => arrivals.recv().await,

@@ -1,4 +1,4 @@
-//! The command's output as it comes, on the stream it came from.
+//! Streams the command's output to the stream that it was printed on.
 
 use std::io;
 
@@ -8,27 +8,27 @@ use windlass_output::Offset;
 
 use crate::printing::write_all;
 
-/// How far a streaming goes.
+/// The position at which streaming ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// To the root's exit.
+    /// The exit of the root.
     Exit,
-    /// To this offset: the session goes on without us.
+    /// This offset: the session goes on without this reader.
     Offset(Offset),
 }
 
-/// How far a command that is streamed may get ahead of whoever reads it: it waits then, as in any pipeline.
+/// How far a streamed command may get ahead of its reader; beyond that it waits, as in any pipeline.
 pub(crate) const WINDOW: u64 = 16 << 20;
 const CONFIRM_EVERY: u64 = 1 << 20;
 
-/// What was streamed.
+/// The result of streaming.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Streamed {
-    /// Bytes that retention dropped before our reader took them.
+    /// Bytes that retention dropped before the reader took them.
     pub(crate) missed: u64,
 }
 
-/// Writes output until the goal is reached. Each write has a thread of its own to block in, so that a reader who stopped
+/// Writes output until the goal is reached. Each write blocks in a thread of its own, so that a reader that has stopped
 /// reading holds up nothing else.
 pub(crate) async fn stream(session: Session, mut goal: watch::Receiver<Goal>) -> io::Result<Streamed> {
     let mut output = session.subscribe(Offset::ZERO, SubscriptionLimits::default());
@@ -58,7 +58,7 @@ fn is_reached(goal: Goal, position: Offset) -> bool {
     matches!(goal, Goal::Offset(end) if position >= end)
 }
 
-/// Writes one piece and says how many bytes of it are missing.
+/// Writes one piece and returns how many bytes of it are missing.
 async fn write(piece: JournalPiece) -> io::Result<u64> {
     let JournalPiece::Bytes { stream, bytes, .. } = piece else { return Ok(piece.span().len()) };
     let written = tokio::task::spawn_blocking(move || match stream {

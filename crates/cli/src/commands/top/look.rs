@@ -1,4 +1,4 @@
-//! One look at every running session, and what two looks tell together.
+//! Samples the usage of all running sessions, and computes rates from two samples.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use windlass_sys::usage::{self, Usage, UsageFields};
 use crate::report;
 use crate::sessions::{self, State};
 
-/// What was seen at one moment.
+/// A sample of all running sessions.
 pub(super) struct Look {
     at: Instant,
     sessions: Vec<Seen>,
 }
 
-/// One session at that moment.
+/// One session in a sample.
 struct Seen {
     record: SessionRecord,
     state: State,
@@ -28,15 +28,15 @@ struct Seen {
     output: u64,
 }
 
-/// One session as it is shown.
+/// One session in the table.
 pub(super) struct Row {
     pub(super) record: SessionRecord,
     pub(super) state: State,
-    /// Hundredths of one processor.
+    /// Percent of one processor.
     pub(super) cpu: f64,
     pub(super) memory: u64,
     pub(super) processes: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub(super) output_rate: u64,
     pub(super) elapsed: Duration,
 }
@@ -45,14 +45,14 @@ impl Look {
     pub(super) fn take(store: &Store) -> Result<Self> {
         let records = sessions::list(store)?.sessions.into_iter().map(|record| (State::of(&record), record));
         let live: Vec<_> = records.filter(|(state, _)| state.is_live()).collect();
-        // One walk over the process table is enough for all of them.
+        // One walk over the process table is enough for all sessions.
         let members = if live.is_empty() { HashMap::new() } else { usage::members_of_all() };
         let at = Instant::now();
         let see = |(state, record)| Seen::new(record, state, store, &members);
         Ok(Self { at, sessions: live.into_iter().map(see).collect() })
     }
 
-    /// What was used since an earlier look: those that use most come first.
+    /// The usage since an earlier sample, largest first.
     pub(super) fn rows(&self, before: &Self) -> Vec<Row> {
         let earlier: HashMap<SessionId, &Seen> =
             before.sessions.iter().map(|seen| (seen.record.start.id, seen)).collect();
@@ -69,7 +69,7 @@ impl Seen {
         let root = Some(record.start.root).filter(|root| sessions::is_alive(*root));
         let mark = root.and_then(|root| mark::on_root(Pid::new(root.pid)));
         let members = mark.and_then(|mark| members.get(&mark)).map(Vec::as_slice).unwrap_or_default();
-        // Only the difference of two looks is shown: what cannot be read now has no rate.
+        // Only the difference of two samples is shown: output that cannot be read now has no rate.
         let output = store.output_len(&record).unwrap_or(0);
         let usage = usage::of(members, UsageFields::default());
         Self { memory: usage::proportional_memory(members), usage, state, output, record }

@@ -1,4 +1,5 @@
-//! The screen of `windlass top`: the alternate one, so that what stood on the terminal before comes back, and keys without Enter.
+//! The screen of `windlass top`: the alternate screen, so that the terminal's earlier content comes back, and keys
+//! without Enter.
 
 use anyhow::Result;
 use tokio::sync::mpsc;
@@ -6,27 +7,27 @@ use windlass_sys::terminal::{RawMode, is_terminal};
 
 use crate::printing::print;
 
-/// The alternate screen, cleared, without a cursor.
+/// Switches to the alternate screen, clears it, and hides the cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
-/// The terminal, until this is dropped.
+/// The terminal; restored on drop.
 pub(super) struct OwnScreen {
-    /// Only where keys come from a terminal. Undone after the screen is left.
+    /// Raw mode, only if standard input is a terminal. Undone after leaving the screen.
     raw: Option<RawMode>,
 }
 
 impl OwnScreen {
     pub(super) fn enter() -> Result<Self> {
         let stdin = rustix::stdio::stdin();
-        // Without it keys need Enter, and Ctrl-C is a signal, which is caught too.
+        // Without raw mode keys need Enter, and Ctrl-C is a signal, which is caught too.
         let raw = is_terminal(stdin).then(|| RawMode::enter(stdin).ok()).flatten();
         let screen = Self { raw };
         print(ENTER)?;
         Ok(screen)
     }
 
-    /// Shows a text with plain newlines: a raw terminal needs the carriage returned, too.
+    /// Shows a text with plain newlines: a raw terminal also needs carriage returns.
     pub(super) fn show(&self, text: &str) -> Result<()> {
         match self.raw {
             Some(_) => print(text.replace('\n', "\r\n")),
@@ -37,7 +38,7 @@ impl OwnScreen {
 
 impl Drop for OwnScreen {
     fn drop(&mut self) {
-        // Nothing can be done about a terminal that went away meanwhile.
+        // The terminal may have gone.
         let _ = print(LEAVE);
     }
 }
@@ -46,7 +47,7 @@ impl Drop for OwnScreen {
 pub(super) struct Keys(mpsc::Receiver<Vec<u8>>);
 
 impl Keys {
-    /// A thread blocks in the read; the process does not wait for it when it ends.
+    /// Starts a thread that blocks in reads; the process does not wait for it at exit.
     pub(super) fn read() -> Self {
         let (sender, keys) = mpsc::channel(1);
         if is_terminal(rustix::stdio::stdin()) {
@@ -62,7 +63,7 @@ impl Keys {
         Self(keys)
     }
 
-    /// Waits for `q`, Ctrl-C or Ctrl-D: for ever, where no keys come.
+    /// Waits for `q`, Ctrl-C or Ctrl-D; never completes if no keys can come.
     pub(super) async fn ending(&mut self) {
         while let Some(bytes) = self.0.recv().await {
             if bytes.iter().any(|byte| matches!(byte, b'q' | b'Q' | 0x03 | 0x04)) {

@@ -1,4 +1,5 @@
-//! The table of `windlass top`: numbers to the right, words to the left, the command cut where the terminal ends. Pure.
+//! The table of `windlass top`: numbers right-aligned, words left-aligned, the command cut at the width of the
+//! terminal. Pure.
 
 use super::look::Row;
 use crate::config::Colour;
@@ -11,7 +12,7 @@ const HEADINGS: [&str; 10] =
 const NUMBERS: [usize; 5] = [3, 4, 5, 6, 7];
 const COMMAND: usize = 9;
 const GAP: usize = 2;
-/// A command cut shorter than this says nothing.
+/// A command that is cut shorter than this is useless.
 const LEAST_COMMAND: usize = 12;
 /// Limits are cut before the command is.
 const LIMITS: usize = 8;
@@ -24,7 +25,7 @@ pub(super) fn render(rows: &[Row], width: Option<usize>, colour: Colour) -> Stri
     layout(&rows.iter().map(cells).collect::<Vec<_>>(), width, colour)
 }
 
-/// A line above it: what all of them use together.
+/// The line above the table: the usage of all sessions together.
 pub(super) fn summary(rows: &[Row]) -> String {
     let sessions = report::plural(rows.len(), "session");
     let cpu: f64 = rows.iter().map(|row| row.cpu).sum();

@@ -1,4 +1,4 @@
-//! Scripts of the model's that call its other tools.
+//! Scripts of the model that call its other tools.
 
 use serde_json::json;
 use windlass_testkit::model::{always, call, custom, say, turn};
@@ -84,7 +84,7 @@ fn a_script_that_fails_or_reaches_for_the_machine_is_answered() {
     stage.finish();
 }
 
-/// The processes below this one that run scripts.
+/// The descendants of this process that run scripts.
 fn cells_of(agent: u32) -> Vec<u32> {
     let field = |pid: u32, name: &str| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -105,7 +105,7 @@ fn cells_of(agent: u32) -> Vec<u32> {
         assert_eq!(field(*cell, "Seccomp:").as_deref(), Some("2"), "its calls are filtered");
         assert_eq!(field(*cell, "NoNewPrivs:").as_deref(), Some("1"), "it gains no rights");
         let environment = std::fs::read(format!("/proc/{cell}/environ")).unwrap_or_default();
-        // The sandbox itself says where tmux is to put its sockets; nothing else is there.
+        // The sandbox itself sets the directory for tmux's sockets; the environment is otherwise empty.
         let mut variables = environment.split(|byte| *byte == 0).filter(|variable| !variable.is_empty());
         let foreign = variables.find(|variable| !variable.starts_with(b"TMUX_TMPDIR="));
         assert_eq!(foreign.map(String::from_utf8_lossy), None);
@@ -150,7 +150,7 @@ fn a_script_runs_in_a_confined_process(owner: Owner) {
         assert_eq!(std::fs::read_to_string(&reached).expect("the command says so"), "here\n");
         let cells = cells_of(going.id());
         assert_eq!(cells.len(), 1, "the script has a process of its own: {words:?}");
-        // Without namespaces there is one tree of files for all; what may be read of it is the kernel's to know.
+        // Without namespaces there is one file tree for all; the kernel decides what a script may read of it.
         if !words.contains(&"landlock") {
             let seen = format!("/proc/{}/root/etc/passwd", cells[0]);
             assert!(!std::path::Path::new(&seen).exists(), "the script's process sees files: {words:?}");

@@ -1,4 +1,4 @@
-//! Commands: run, typed into, watched, waited for and stopped.
+//! Commands: running, typing into them, watching, waiting and stopping.
 
 use std::fs;
 
@@ -117,7 +117,7 @@ fn the_two_older_shell_tools_answer_in_their_own_form() {
 #[test]
 fn calls_of_one_answer_run_side_by_side_and_are_answered_in_their_order() {
     for dialect in BOTH {
-        // The first ends only once the second runs.
+        // The first command ends only once the second runs.
         let mut stage = Stage::speaking(
             dialect,
             vec![
@@ -187,7 +187,7 @@ fn with_wait_background_an_agent_waits_for_a_running_command_and_is_woken_by_its
 
 #[test]
 fn the_answer_is_written_before_what_still_runs_is_ended_and_is_never_replaced() {
-    // The command notes at its own end, which only the end of the agent brings about, whether the answer is in its file.
+    // When the agent's end terminates the command, it records whether the answer is in its file already.
     let script = "trap 'cp answer seen; exit' TERM; echo ready; while :; do read x < pipe; done";
     let start = json!({ "cmd": script, "until": { "pattern": "ready" } });
     let mut stage = Stage::playing(vec![always(call("exec_command", start)), always(say("the answer"))]);

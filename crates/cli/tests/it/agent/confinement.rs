@@ -1,11 +1,11 @@
-//! What commands may not do, and how the model learns of it. Nobody is there to be asked.
+//! Operations that commands may not do, and how the model learns of it. There is no person to ask.
 
 use serde_json::json;
 use windlass_testkit::model::{always, call, say, turn};
 
 use super::stage::{BOTH, Owner, Stage, exec};
 
-/// Nothing but the working directory may be written.
+/// Only the working directory may be written.
 const ONLY_HERE: &str = "sandbox_workspace_write.exclude_slash_tmp = true";
 
 #[test]
@@ -30,13 +30,13 @@ fn a_write_beyond_the_project_is_denied_and_the_model_is_told() {
     }
 }
 
-/// It would run outside of the sandbox at the next start.
+/// The file would run outside of the sandbox at the next start.
 #[test]
 fn the_program_of_an_mcp_server_in_the_project_cannot_be_written() {
     let replace = "echo evil > tools/server.py; echo evil > e; mv e tools/server.py; rm -f tools/server.py; \
                    mv tools old; echo evil > tools/start; echo data > tools/data";
     let stage = Stage::playing(vec![always(exec(replace)), always(say("tried"))]);
-    // Otherwise it would run in an empty directory, because the project is not trusted.
+    // Without this setting the server would run in an empty directory, because the project is not trusted.
     let cwd = format!("mcp_servers.own.cwd = {:?}", stage.work());
     let mut stage = stage
         .with(&cwd)
@@ -156,7 +156,7 @@ fn where_everything_is_to_be_asked_about_nothing_runs_without_a_person() {
     stage.finish();
 }
 
-/// Neither a command nor a tool for files may see what is in the file.
+/// Neither a command nor a file tool may read the content of the file.
 fn nothing_reads_the_secret(stage: Stage, words: &[&str]) {
     let mut stage = stage;
     stage.write("work/secret/key", "the secret\n");
@@ -186,7 +186,7 @@ fn looking() -> Stage {
             let results = request.results();
             assert!(results[0].contains("to be seen"), "{results:?}");
             assert!(results[1].contains("may not be read"), "{results:?}");
-            // Another user than root is refused by the kernel when the file is read, before the patch is judged.
+            // The kernel denies a user other than root the read of the file, before the patch is judged.
             let refused = ["patch rejected", "Permission denied"].iter().any(|it| results[5].contains(it));
             assert!(refused, "{results:?}");
             say("looked")
@@ -204,7 +204,7 @@ fn what_settings_deny_is_read_by_no_command_and_no_tool() {
     }
 }
 
-/// Otherwise the tests beside this one would show nothing.
+/// Without this check the other tests would show nothing.
 #[test]
 fn what_is_not_denied_is_read_by_a_command_and_by_tools() {
     for owner in [Owner::Myself, Owner::Ordinary] {
@@ -221,7 +221,8 @@ fn what_is_not_denied_is_read_by_a_command_and_by_tools() {
     }
 }
 
-/// As root and as an ordinary user, with and without namespaces: the same write succeeds without the sandbox and fails in it.
+/// As root and as an ordinary user, with and without namespaces: the same write succeeds without the sandbox and fails
+/// in it.
 #[test]
 fn a_write_beyond_the_project_succeeds_without_the_sandbox_alone() {
     const OPEN: &[&str] = &["--dangerously-bypass-approvals-and-sandbox"];

@@ -1,4 +1,4 @@
-//! What an agent is told before its task: instructions, skills, settings; and what it is not told.
+//! The context of an agent before its task: instructions, skills and settings; and what is left out of it.
 
 use std::process::Command;
 
@@ -43,7 +43,8 @@ fn a_projects_instructions_are_read_only_once_it_is_trusted() {
     }
 }
 
-/// Says whether the project is trusted. The program writes that into the settings, which the stage writes anew each time.
+/// Decides whether the project is trusted. The program writes the decision into the settings, which the stage writes
+/// anew for each run.
 fn trust(stage: &mut Stage, words: &[&str]) {
     stage.run(&[&["trust"], words].concat()).well();
     let told = stage.read("config/windlass/config.toml");
@@ -148,7 +149,7 @@ fn the_settings_of_codex_are_read_where_that_is_asked_for() {
     stage.write(".codex/config.toml", "model = \"another\"\nmodel_reasoning_effort = \"low\"\n");
     stage.run(&["--import-codex", "go"]).well();
     for request in stage.finish() {
-        // Its settings stand below the own ones.
+        // The user's own settings take precedence over the imported ones.
         assert_eq!(request.body()["model"], "scripted");
     }
 }
@@ -180,7 +181,7 @@ fn the_model_is_told_the_network_that_commands_have_and_the_same_twice() {
 
 #[test]
 fn the_date_is_the_one_of_the_time_zone_that_is_named_beside_it() {
-    // The two zones are 26 hours apart, so at any moment at least one of them has another date than UTC.
+    // The two zones are 26 hours apart, so at any moment at least one of them has a different date from UTC.
     for zone in ["AAA-14", "BBB+12"] {
         let date = || {
             let printed =

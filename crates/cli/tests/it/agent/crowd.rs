@@ -1,4 +1,4 @@
-//! Many at once.
+//! Many agents at once.
 
 use serde_json::json;
 use windlass_testkit::model::{Reply, Request, call, say};
@@ -7,7 +7,7 @@ use super::stage::{Stage, exec};
 
 const CROWD: usize = 50;
 
-/// The root starts them all in one answer and waits until each has had its say; each child runs one command.
+/// The root starts all children in one answer and waits until each has answered; each child runs one command.
 fn play(request: &Request) -> Reply {
     let child = (0..CROWD).find(|number| request.is_asked(&format!("task {number}.")));
     match (child, request.results().len()) {

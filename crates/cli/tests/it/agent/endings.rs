@@ -1,4 +1,5 @@
-//! Being ended: by a person, by the system, in whatever moment. Nothing is left, and the conversation goes on later.
+//! The agent is ended by a person or by the system, at any moment. No process is left, and the conversation can be
+//! resumed.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +13,7 @@ use windlass_testkit::model::{Gate, Reply, always, call, role, say, turn};
 
 use super::stage::{BOTH, Going, Ran, Stage, exec, fifo};
 
-/// A script that says when it is there and then stays until it is ended.
+/// A script that reports that it runs and then stays until it is ended.
 const STAYS: &str = "echo here > pipe; exec cat other";
 
 fn pipes(stage: &Stage) -> PathBuf {
@@ -86,7 +87,7 @@ fn an_interrupt_ends_a_long_pause_between_tries() {
     let mut command = stage.command(&["go"]);
     let mut child = command.stderr(Stdio::piped()).spawn().expect("windlass starts");
     let said = BufReader::new(child.stderr.take().expect("its errors are piped")).lines();
-    // Nobody reads on after that, which is no reason to fail.
+    // The test stops reading after that, which must not make the agent fail.
     assert!(said.map_while(Result::ok).any(|line| line.contains("much later")), "the pause is announced");
     let process = Process::open(Pid::new(child.id())).expect("windlass is there");
     process.signal(Signal::INT).expect("windlass can be signalled");
@@ -144,7 +145,7 @@ fn an_interrupt_ends_sub_agents_and_what_they_run() {
 
 #[test]
 fn a_reader_that_goes_away_ends_the_agent_and_its_command() {
-    // The first command ends when it is told to; the others would stay.
+    // The first command exits on request; the others would stay.
     let stage = Stage::answering(|request| {
         exec(if request.results().is_empty() {
             "echo here > pipe; exec cat other"
@@ -158,7 +159,7 @@ fn a_reader_that_goes_away_ends_the_agent_and_its_command() {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("windlass starts");
     assert_eq!(fs::read_to_string(pipe).expect("the command writes"), "here\n");
     drop(child.stdout.take());
-    // That nobody listens is learnt when there is something to say.
+    // The agent notices that the reader has gone only when it has something to print.
     fs::write(stage.work().join("other"), "").expect("the command reads");
     let status = child.wait().expect("windlass can be waited for");
     assert_eq!(status.code(), Some(141), "{status}");
@@ -178,7 +179,7 @@ fn an_interrupt_ends_a_summary_and_the_conversation_stays_as_it_was() {
             say("all is there")
         }),
     ])
-    // The request for a summary has a last word that the conversation has not.
+    // The request for a summary has a last message that the conversation does not have.
     .compacting(1);
     let going = stage.start(&["begin"]);
     stage.model().wait_for_requests(3);
@@ -191,7 +192,7 @@ fn an_interrupt_ends_a_summary_and_the_conversation_stays_as_it_was() {
 /// A command that exits once the process that it leaves behind runs.
 const LEAVES: &str = "cat pipe other > /dev/null 2>&1 & echo go > pipe";
 
-/// The lines that say what ended with the agent.
+/// The lines that name the processes which ended with the agent.
 fn named(ran: &Ran) -> String {
     let lines = ran.stdout.lines().chain(ran.stderr.lines());
     lines.filter(|line| line.contains("ended with the agent")).collect::<Vec<_>>().join("\n")

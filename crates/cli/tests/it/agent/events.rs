@@ -1,4 +1,4 @@
-//! `--json`: the shapes that programs read.
+//! `--json`: the event formats that programs read.
 
 use serde_json::{Value, json};
 use windlass_testkit::model::{Reply, Usage, always, call, custom, say, think, turn};

@@ -1,4 +1,4 @@
-//! A provider that refuses: what is tried again, what is not, and what people are told.
+//! Errors of a provider: which requests are retried, which are not, and which messages the user gets.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Looking at files without commands.
+//! Reading files without commands.
 
 use serde_json::{Value, json};
 use windlass_testkit::model::{RequestDialect, always, call, say, turn};
@@ -51,7 +51,7 @@ fn a_block_is_read_by_its_indentation() {
     stage.finish();
 }
 
-/// The smallest picture: one point.
+/// The smallest picture: one pixel.
 const PICTURE: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\xdach\x00\x00\x00\x82\x00\x81\xdaE\x08;\x00\x00\x00\x00IEND\xaeB`\x82";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tools of other programs. The server is our own, started as anybody's.
+//! Tools of MCP servers. The server is windlass itself, started like any other program.
 
 use serde_json::json;
 use windlass_testkit::model::{always, call, say, turn};

@@ -1,4 +1,4 @@
-//! How the program is asked, and what it prints where.
+//! The command line of the agent, and which output goes to which stream.
 
 use serde_json::json;
 use windlass_testkit::model::{RequestDialect, always, say, turn};

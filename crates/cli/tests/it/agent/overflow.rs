@@ -16,13 +16,13 @@ fn too_long(dialect: RequestDialect) -> Reply {
     }
 }
 
-/// The request for a summary: the same conversation, no tools.
+/// The request for a summary: the same conversation, without tools.
 fn summed_up(request: &Request) -> Reply {
     assert!(request.tools().is_empty(), "{:?}", request.tools());
     say("SUMMARY: half of the beach is counted")
 }
 
-/// What comes after a summary: the user's words, the summary, and nothing of what was done.
+/// Checks the request after a compaction: it contains the user's messages and the summary, and no calls.
 fn check_shortened(request: &Request) {
     assert!(request.is_asked(TASK), "{}", request.text());
     assert!(request.is_asked("half of the beach is counted"), "{}", request.text());

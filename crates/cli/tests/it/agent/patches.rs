@@ -1,4 +1,4 @@
-//! Patches, whichever way they come.
+//! Patches, in all forms in which models send them.
 
 use serde_json::json;
 use windlass_testkit::model::{RequestDialect, always, call, custom, say, turn};

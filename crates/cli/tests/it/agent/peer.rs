@@ -1,5 +1,5 @@
-//! The same scripts played by Codex, from npm, to see where it does otherwise. Nothing here can fail because of Codex: it
-//! prints, for people who want to know.
+//! Runs the same scripts with Codex, from npm, to show how it differs. Nothing here can fail because of Codex: it
+//! prints the differences for people who want to know them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,10 +16,10 @@ use super::stage::{SECRETS, Stage, exec};
 const PATCH: &str = "*** Begin Patch\n*** Add File: note.txt\n+added\n*** End Patch";
 const RETRIES: &str = "model_providers.scripted.stream_max_retries=2";
 
-/// A script that both can play.
+/// A script that both agents can run.
 type Play = (&'static str, fn() -> Vec<ModelTurn>);
 
-/// A script that ends well.
+/// A script that ends successfully.
 fn then_done(replies: Vec<Reply>) -> Vec<ModelTurn> {
     replies.into_iter().chain([say("done")]).map(always).collect()
 }
@@ -28,7 +28,7 @@ fn plan(steps: &Value) -> Reply {
     call("update_plan", json!({ "plan": steps }))
 }
 
-/// What a command that goes on is asked for after a moment.
+/// A command whose reply comes after a moment, even if it still runs.
 fn briefly(script: &str, tty: bool) -> Reply {
     call("exec_command", json!({ "cmd": script, "tty": tty, "yield_time_ms": 250 }))
 }
@@ -92,7 +92,7 @@ const PLAYS: &[Play] = &[
     ("no such model", || refused(7, 404)),
 ];
 
-/// What can be compared.
+/// The results that can be compared.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     code: Option<i32>,
@@ -118,7 +118,7 @@ fn codex_plays_the_same_scripts_and_where_it_differs_is_printed() {
 fn ours(turns: Vec<ModelTurn>) -> Told {
     let model = Model::playing(turns);
     let home = Scratch::new("ours");
-    // A stage of its own for the surroundings; the model is this one, whose script need not be played to its end.
+    // The stage provides only the directories; the model is this one, whose script need not be used up.
     let stage = Stage::playing(Vec::new());
     let address = format!("model_providers.scripted.base_url={}", model.base_url());
     let words =

@@ -1,5 +1,5 @@
-//! A command of the agent exchanges a directory for a link in a loop while the agent applies patches there. Nothing is written
-//! where the link leads, whoever runs the agent and whichever layers confine its commands.
+//! A command of the agent exchanges a directory for a link in a loop while the agent applies patches there. Nothing is
+//! written at the target of the link, for any user that runs the agent and for all layers that confine its commands.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use windlass_testkit::model::{call, custom, say};
 
 use super::stage::{Owner, Stage, exec};
 
-/// Exchanges `dir` for each of the links in turn until there is a file `stop`.
+/// Exchanges `dir` for each of the links in turn until a file `stop` exists.
 const RACER: &str = r#"
 my @links = @ARGV;
 print "racing\n"; $| = 1;
@@ -38,7 +38,7 @@ fn patch(round: usize) -> String {
 }
 
 fn race(owner: Owner, layers: &str) {
-    // The end of the racer is news to the agent, which may ask once more for it.
+    // The agent is notified of the racer's end, and may send one more request for it.
     let asked = AtomicUsize::new(0);
     let mut stage = Stage::answering(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
         0 => call(
@@ -100,7 +100,7 @@ struct Racer(Child);
 
 impl Drop for Racer {
     fn drop(&mut self) {
-        // After a good end there is nobody left to kill.
+        // An error means that the process has exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,5 +1,5 @@
-//! Keys and tokens: used, and seen by nobody. That none is found anywhere is checked after every scenario; here are the
-//! ones that try to.
+//! Keys and tokens are used and never shown. Every scenario checks at its end that no secret is found anywhere; the
+//! scenarios here try to reveal one.
 
 use serde_json::json;
 use windlass_testkit::model::{always, call, custom, role, say, turn};
@@ -7,10 +7,10 @@ use windlass_testkit::model::{always, call, custom, role, say, turn};
 use super::stage::{SECRETS, Stage, exec};
 use crate::rig::WINDLASS;
 
-/// Its own environment.
+/// Prints its own environment.
 const LOOK: &str = "env; set; export -p; tr '\\0' '\\n' < /proc/self/environ";
-/// Everything that a confined process can find out about environments. Without a sandbox a process may read what its user
-/// may, and that is windlass itself.
+/// Prints everything that a confined process can find out about environments. Without a sandbox a process may read the
+/// environments of its user's processes, and so that of windlass.
 const SNOOP: &str =
     "env; set; cat /proc/self/environ /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; true";
 
@@ -56,7 +56,7 @@ fn a_command_without_a_sandbox_finds_none_either() {
 fn what_a_key_is_used_for_is_not_written_down_when_it_is_refused() {
     let mut stage = Stage::playing(Vec::new());
     let mut command = stage.command(&["--json", "go"]);
-    // The endpoint knows another key.
+    // The endpoint expects another key.
     command.env(SECRETS[0].0, SECRETS[1].1);
     stage.start_command(&mut command).end(&mut stage).badly(1, SECRETS[0].0);
     stage.finish();

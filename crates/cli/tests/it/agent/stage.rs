@@ -1,6 +1,7 @@
-//! Where a scenario is played: a home of its own with settings in it, a scripted model, and the rules that hold for all.
+//! The fixture of a scenario: a home directory with settings, a scripted model, and the rules that apply to all
+//! scenarios.
 //!
-//! The program gets three secrets in its environment every time. None of them may be found anywhere afterwards.
+//! The program always gets three secrets in its environment. None of them may be found anywhere afterwards.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,27 +15,27 @@ use windlass_testkit::{Scratch, survivors};
 
 use crate::rig::{WINDLASS, as_ordinary, give_to_ordinary, held, nothing_survives};
 
-/// The variables that hold secrets, and what they hold: a key whose name gives nothing away, a token that settings do not
-/// know of, and the value of a header.
+/// The variables with secrets: a key whose name does not look like one, a token that no setting mentions, and the value
+/// of a header.
 pub(crate) const SECRETS: [(&str, &str); 3] = [
     ("SCENARIO_CREDENTIAL", "key-that-nobody-else-sees"),
     ("DEPLOY_TOKEN", "token-that-nobody-else-sees"),
     ("SCENARIO_ROUTE", "header-that-nobody-else-sees"),
 ];
 
-/// Both ways of talking to a model.
+/// Both dialects of requests to a model.
 pub(crate) const BOTH: [RequestDialect; 2] = [RequestDialect::Responses, RequestDialect::Chat];
 
 /// The user that runs the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The one that runs the tests.
+    /// The user that runs the tests.
     Myself,
-    /// An ordinary one, also where root runs the tests.
+    /// An ordinary user, even if root runs the tests.
     Ordinary,
 }
 
-/// A scenario's surroundings.
+/// The fixture of a scenario.
 pub(crate) struct Stage {
     owner: Owner,
     scratch: Scratch,
@@ -45,7 +46,7 @@ pub(crate) struct Stage {
     printed: Vec<String>,
 }
 
-/// What a program that came to its end left to see.
+/// The output and exit code of a finished program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -53,7 +54,7 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-/// A program at work. It is ended if the test fails.
+/// A running program. It is killed if the test fails.
 pub(crate) struct Going {
     child: Child,
     stdout: PathBuf,
@@ -61,12 +62,12 @@ pub(crate) struct Going {
 }
 
 impl Stage {
-    /// A model that plays these turns, asked in the Responses dialect.
+    /// A model that plays these turns, in the Responses dialect.
     pub(crate) fn playing(turns: Vec<ModelTurn>) -> Self {
         Self::over(Model::playing(turns), RequestDialect::Responses)
     }
 
-    /// The same in a dialect.
+    /// The same in another dialect.
     pub(crate) fn speaking(dialect: RequestDialect, turns: Vec<ModelTurn>) -> Self {
         Self::over(Model::playing(turns), dialect)
     }
@@ -76,12 +77,12 @@ impl Stage {
         Self::over(Model::casting(roles), RequestDialect::Responses)
     }
 
-    /// The same in a dialect.
+    /// The same in another dialect.
     pub(crate) fn casting_in(dialect: RequestDialect, roles: Vec<Role>) -> Self {
         Self::over(Model::casting(roles), dialect)
     }
 
-    /// A model that answers everything by this function.
+    /// A model that answers every request by this function.
     pub(crate) fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         Self::over(Model::answering(answer), RequestDialect::Responses)
     }
@@ -122,24 +123,24 @@ impl Stage {
         self
     }
 
-    /// Has the agent run as this user, to whom all files of the scenario belong from its start on.
+    /// Runs the agent as this user, who owns all files of the scenario from its start on.
     pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
         self.owner = owner;
         self
     }
 
-    /// Takes the settings as the program has rewritten them.
+    /// Takes over the settings as the program has rewritten them.
     pub(crate) fn take_settings(&mut self, text: &str) {
         self.settings = vec![text.to_owned()];
     }
 
-    /// Allows a conversation to begin anew so many times.
+    /// Allows this many compactions of a conversation.
     pub(crate) fn compacting(mut self, times: usize) -> Self {
         self.compactions = times;
         self
     }
 
-    /// Where the agent works.
+    /// The directory in which the agent works.
     pub(crate) fn work(&self) -> PathBuf {
         self.scratch.path().join("work")
     }
@@ -152,7 +153,7 @@ impl Stage {
         self.model.as_ref().expect("the scenario is not over")
     }
 
-    /// Writes a file below the home.
+    /// Writes a file below the home directory.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.home().join(name);
         fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folders can be made");
@@ -160,12 +161,12 @@ impl Stage {
         path
     }
 
-    /// Reads a file below the home.
+    /// Reads a file below the home directory.
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.home().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The program, not yet started.
+    /// A command for the program, not yet started.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         self.write("config/windlass/config.toml", self.settings.join("\n"));
         let mut command = Command::new(WINDLASS);
@@ -177,12 +178,12 @@ impl Stage {
         command
     }
 
-    /// Runs `windlass agent` with these words to its end.
+    /// Runs `windlass agent` with these arguments to its end.
     pub(crate) fn run(&mut self, words: &[&str]) -> Ran {
         self.start(words).end(self)
     }
 
-    /// Runs it with something to read.
+    /// Runs it with this standard input.
     pub(crate) fn run_reading(&mut self, words: &[&str], input: &str) -> Ran {
         let path = self.write("input", input);
         let mut command = self.command(words);
@@ -190,7 +191,7 @@ impl Stage {
         self.start_command(&mut command).end(self)
     }
 
-    /// Starts it.
+    /// Starts it without waiting.
     pub(crate) fn start(&self, words: &[&str]) -> Going {
         self.start_command(&mut self.command(words))
     }
@@ -224,9 +225,9 @@ impl Stage {
         files
     }
 
-    /// Ends the scenario and holds everything against the rules: the script was played to its end, conversations only
-    /// grew, every call has one answer and was carried out once, nothing is left running, thread files are whole, and no
-    /// secret is in anything that was sent, printed or written.
+    /// Ends the scenario and checks the rules: the script was used up, conversations only grew, every call has one
+    /// answer and was carried out once, nothing is left running, thread files are complete, and no secret is in
+    /// anything that was sent, printed or written.
     pub(crate) fn finish(mut self) -> Vec<Request> {
         let left = held(&survivors::bearing(&self.token));
         nothing_survives(&left, &self.token);
@@ -261,7 +262,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // A scenario that does not hold itself against the rules is no scenario.
+        // A scenario must check the rules.
         assert!(self.model.is_none() || std::thread::panicking(), "a scenario ends with finish");
     }
 }
@@ -276,7 +277,7 @@ impl Going {
         process.signal(signal).expect("windlass can be signalled");
     }
 
-    /// Waits for its end. What it printed is kept with the stage, for the rules.
+    /// Waits for its end. The stage stores its output, for the rules.
     pub(crate) fn end(mut self, stage: &mut Stage) -> Ran {
         let status = self.child.wait().expect("windlass can be waited for");
         let text = |path: &Path| fs::read_to_string(path).expect("windlass prints text");
@@ -288,20 +289,20 @@ impl Going {
 
 impl Drop for Going {
     fn drop(&mut self) {
-        // After a good end there is nobody left to kill.
+        // An error means that the process has exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Ran {
-    /// Checks that the task was done.
+    /// Checks that the task succeeded.
     pub(crate) fn well(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
-    /// Checks that it failed, with this in what it told.
+    /// Checks that it failed with this code, and with this text in its messages.
     pub(crate) fn badly(self, code: i32, told: &str) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(self.stderr.contains(told) || self.stdout.contains(told), "{told:?} is not in {self:?}");
@@ -342,13 +343,13 @@ pub(crate) fn session_in(answer: &str) -> u64 {
     digits.and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("no session in {answer:?}"))
 }
 
-/// A text of an answer in JSON.
+/// A text member of a JSON answer.
 pub(crate) fn field(answer: &str, name: &str) -> String {
     let value: Value = serde_json::from_str(answer).unwrap_or_else(|error| panic!("{error} in {answer:?}"));
     value[name].as_str().unwrap_or_else(|| panic!("no {name} in {answer:?}")).to_owned()
 }
 
-/// Makes a pipe with a name; whoever opens it waits for the other side, which is how a test waits for a command.
+/// Creates a named pipe. An open blocks until the other side is opened too, so a test can wait for a command.
 pub(crate) fn fifo(path: &Path) {
     let made = Command::new("mkfifo").arg(path).status().expect("mkfifo starts");
     assert!(made.success(), "{} cannot be made", path.display());
@@ -358,7 +359,7 @@ fn is_thread(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-/// All plain files below a folder.
+/// All regular files below a directory.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files = Vec::new();

@@ -1,11 +1,12 @@
-//! Answers that come badly: cut off, stalled, in single bytes, between rubbish, of the wrong kind.
+//! Damaged answers: cut off, stalled, in single bytes, with garbage in between, or of the wrong type.
 
 use serde_json::json;
 use windlass_testkit::model::{Gate, Reply, RequestDialect, Usage, always, call, say, think, turn};
 
 use super::stage::{BOTH, Stage, exec};
 
-/// After how many events an answer is cut: at its beginning, in the middle of the message, and right before its end.
+/// The numbers of events after which an answer is cut: at its beginning, in the middle of the message, and right before
+/// its end.
 fn cuts(dialect: RequestDialect) -> [usize; 3] {
     match dialect {
         RequestDialect::Responses => [1, 3, 5],
@@ -45,7 +46,7 @@ fn a_call_that_was_cut_off_halfway_is_never_run() {
 
 #[test]
 fn a_call_that_arrived_whole_before_the_cut_is_run_once_and_answered() {
-    // In the other dialect a call is whole only with the end of its answer.
+    // In the other dialect a call is complete only at the end of its answer.
     let cut = exec("echo once >> log").failing("server_error", "gone in the middle");
     let mut stage = Stage::playing(vec![
         always(cut),
@@ -114,7 +115,8 @@ fn an_answer_that_ran_out_of_room_fails_the_turn_with_the_reason() {
     {
         let mut stage = Stage::speaking(dialect, vec![always(say("as far as it").incomplete(reason))]);
         let ran = stage.run(&["--json", "go"]).badly(1, reason);
-        // What one wire finished before it failed is kept; the other finishes nothing before its end.
+        // Items that the Responses wire finished before the failure are kept; the other wire finishes none before its
+        // end.
         let finished = if dialect == RequestDialect::Responses { 1 } else { 0 };
         assert_eq!(ran.items("agent_message").len(), finished, "{ran:?}");
         let types: Vec<_> = ran.events().iter().map(|event| event["type"].clone()).collect();

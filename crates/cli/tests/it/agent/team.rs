@@ -1,4 +1,4 @@
-//! Sub-agents: started, told, waited for, closed and reopened.
+//! Sub-agents: starting, notices, waiting, closing and reopening.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn spawn() -> Reply {
     call("spawn_agent", json!({ "message": CHILD }))
 }
 
-/// A child and its root; a request is the child's if its user said so.
+/// A child and its root; a request belongs to the child if the user's message says so.
 fn cast(child: Vec<ModelTurn>, root: Vec<ModelTurn>) -> Vec<Role> {
     vec![role(CHILD, child), role(ROOT, root)]
 }
@@ -35,7 +35,7 @@ fn a_sub_agent_works_and_its_last_words_are_waited_for() {
                 let statuses: Vec<&Value> = answer["status"].as_object().unwrap().values().collect();
                 assert_eq!(statuses, [&json!({ "completed": "the child is done" })], "{answer}");
                 assert_eq!(answer["timed_out"], false);
-                // What an answer told is not told again.
+                // A result that was in an answer is not repeated in a notice.
                 assert!(!request.is_asked("<subagent_notification>"), "{}", request.text());
                 say("so am I")
             }),
@@ -55,14 +55,14 @@ fn a_sub_agent_works_and_its_last_words_are_waited_for() {
         tools[1]["agents_states"][child],
         json!({ "status": "completed", "message": "the child is done" })
     );
-    // What the child does is told with its name.
+    // Events of the child carry its name.
     let wrapped = ran.events_of("agent.event");
     assert!(wrapped.iter().all(|event| event["thread_id"] == child), "{ran:?}");
     assert!(wrapped.iter().any(|event| event["event"]["item"]["type"] == "command_execution"), "{ran:?}");
     assert_eq!(ran.items("command_execution").len(), 0, "{ran:?}");
     assert_eq!(stage.threads().len(), 2);
     for request in stage.finish() {
-        // They share a cache, and children are not offered children.
+        // Both share a cache, and children get no tool to start children.
         assert_eq!(request.offers("spawn_agent"), request.is_asked(ROOT));
         assert_eq!(request.body()["prompt_cache_key"], ran.thread());
     }

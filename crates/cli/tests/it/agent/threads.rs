@@ -1,4 +1,4 @@
-//! Conversations that are gone on with: later, elsewhere, after a crash.
+//! Resumed conversations: later, in another directory, after a crash.
 
 use std::fs;
 
@@ -81,7 +81,7 @@ fn a_crash_in_the_middle_of_a_command_leaves_a_conversation_that_goes_on() {
             vec![
                 always(exec("echo here > pipe; exec cat pipe")),
                 turn(|request| {
-                    // The call whose end nobody saw is answered all the same.
+                    // The call whose end was not recorded has an answer all the same.
                     assert_eq!(request.results().len(), 1, "{}", request.text());
                     say("where was I?")
                 }),
@@ -174,7 +174,7 @@ fn a_conversation_is_gone_on_with_in_the_other_dialect() {
                 }),
             ],
         )
-        // Worded otherwise, it does not begin like the same conversation.
+        // The wording differs, so it does not begin like the same conversation.
         .compacting(1);
         stage.run(&["begin"]).well();
         let setting = format!("model_providers.scripted.wire_api={other}");

@@ -1,4 +1,4 @@
-//! What a person at the terminal is asked: approvals, secrets, and questions of the model's and of other people's tools.
+//! Questions to a person at the terminal: approvals, secrets, and questions of the model and of MCP servers.
 
 use std::path::Path;
 
@@ -140,7 +140,7 @@ async fn questions_of_the_model_are_answered() {
     stage.model.finish();
 }
 
-/// The server is our own with the tools that outside checks have it offer.
+/// The server is windlass itself, with the tools that conformance suites require.
 #[tokio::test]
 async fn questions_of_other_peoples_tools_are_answered() {
     let ask = |request: &windlass_testkit::model::Request| {
@@ -181,7 +181,7 @@ async fn questions_of_other_peoples_tools_are_answered() {
     stage.model.finish();
 }
 
-/// Asks to leave the sandbox, with these further arguments.
+/// A request to leave the sandbox, with these further arguments.
 fn escalated_with(more: &serde_json::Value) -> Reply {
     let mut arguments = json!({ "cmd": "echo x >> ran", "sandbox_permissions": "require_escalated", "justification": "it must" });
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

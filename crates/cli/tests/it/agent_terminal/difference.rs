@@ -1,4 +1,4 @@
-//! `/diff`: git shows what has changed, and nothing that a repository configures runs outside of the sandbox for it.
+//! `/diff`: git shows the changes, and nothing that a repository configures runs outside of the sandbox for it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,18 +23,18 @@ fn repository(directory: &Path) {
     git(directory, &["commit", "-q", "-m", "first"]);
 }
 
-/// Has git run a program for every file that it compares, which leaves this file behind.
+/// Makes git run a program for every file that it compares; the program creates this file.
 fn plant_filter(directory: &Path, planted: &Path) {
     let clean = format!("touch {}; cat", planted.display());
     git(directory, &["config", "filter.x.clean", &clean]);
     let info = PathBuf::from(git(directory, &["rev-parse", "--absolute-git-dir"]).trim()).join("info");
     std::fs::create_dir_all(&info).expect("a directory can be made");
     std::fs::write(info.join("attributes"), "* filter=x\n").expect("a file can be written");
-    // Of the same size: git looks into a file of a submodule only if nothing else tells that it was changed.
+    // Of the same size: git reads a file of a submodule only if nothing else shows that it was changed.
     std::fs::write(directory.join("file.txt"), "after1\n").expect("a file can be written");
 }
 
-/// For the user that runs the tests and for an ordinary one.
+/// As the user that runs the tests and as an ordinary one.
 async fn diff_runs_nothing(name: &str, words: &[&str], filtered: fn(&Stage) -> PathBuf) {
     diff_runs_nothing_for(name, filtered, |stage| stage.open(words)).await;
     diff_runs_nothing_for(&format!("{name}-user"), filtered, |stage| stage.open_as_ordinary(words)).await;
@@ -55,7 +55,7 @@ async fn diff_runs_nothing_for(
     std::fs::write(work.join("file.txt"), "changed\n").expect("a file can be written");
     let planted = stage.scratch.path().join("planted");
     plant_filter(&filtered(&stage), &planted);
-    // As git is without us.
+    // The behaviour of git outside of windlass.
     git(&work, &["diff", "HEAD"]);
     assert!(planted.exists(), "the attack works where nothing stops it");
     std::fs::remove_file(&planted).expect("it is there");

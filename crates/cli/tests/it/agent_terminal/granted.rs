@@ -1,4 +1,4 @@
-//! A place that a person grants at the terminal and that does not exist yet.
+//! A person grants access to a path that does not exist yet.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ fn patch_of(path: &str, line: &str) -> Reply {
     custom("apply_patch", &format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch"))
 }
 
-/// What the model does: it asks for a place that is missing, works elsewhere meanwhile, and uses the place once it is there.
+/// The turns of the model: it requests access to a missing path, works elsewhere meanwhile, and uses the path once it
+/// exists.
 fn turns(place: &Path) -> Vec<ModelTurn> {
     let file = |name: &str| place.join(name).display().to_string();
     let (by_command, by_patch) = (file("by-command"), file("by-patch"));
@@ -41,7 +42,7 @@ fn turns(place: &Path) -> Vec<ModelTurn> {
     ]
 }
 
-/// Such a grant once made every later command and patch fail, and nothing took it back.
+/// Such a grant once made every later command and patch fail, and could not be revoked.
 async fn a_missing_place_is_granted(layers: &str) {
     let around = Scratch::below(Path::new("/var/tmp"), &format!("granted-{layers}"));
     let place = around.path().join("granted/later");

@@ -1,9 +1,10 @@
-//! Keys that were typed before a question could be read answer nothing, and the person is told what became of them.
+//! Keys that were typed before a question could be read do not answer it, and a line reports their fate.
 
 use super::asked::escalated;
 use super::*;
 
-/// A command that waits for approval behind a line that is being written: the question is open, the keyboard is not its.
+/// A command that waits for approval while a line is being written: the question is open and does not have the
+/// keyboard.
 async fn asked_behind_a_line(name: &str) -> (Stage, Person) {
     let gate = Gate::closed();
     let script = "touch approved; echo ran";
@@ -26,7 +27,7 @@ async fn asked_behind_a_line(name: &str) -> (Stage, Person) {
     (stage, person)
 }
 
-/// Types all of it at once behind the key that hands the keyboard to the question; nothing of it may be an answer.
+/// Types the whole text at once after the key that gives the keyboard to the question; no part of it may be an answer.
 async fn check(name: &str, ahead: &str, told: &str) {
     let (stage, person) = asked_behind_a_line(name).await;
     person.types(&format!("\x7f{ahead}")).await;
@@ -99,7 +100,7 @@ async fn a_terminal_in_line_mode_drops_lines_and_parts_of_lines_that_are_older_t
         ],
     );
     let person = stage.open_with(&["do it"], &[("TERM", "dumb")]);
-    // The terminal keeps the beginning of a line to itself until the line ends.
+    // The terminal buffers the beginning of a line until the line ends.
     person.types("ye").await;
     person.sees("ye").await;
     gate.open();
@@ -135,7 +136,7 @@ async fn what_is_typed_ahead_of_a_new_conversation_stays_in_its_line_unsent() {
         let person = stage.open(&["first words"]);
         person.sees("Hello.").await;
         person.sees("ready").await;
-        // In one write, so that the text is there before the conversation can have ended.
+        // In one write, so that the text arrives before the conversation can have ended.
         person.types(&format!("{command}\r{ahead}")).await;
         person.sees("go on with").await;
         person.sees(line).await;

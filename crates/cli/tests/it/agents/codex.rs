@@ -27,7 +27,7 @@ fn nothing_is_left_of_a_codex_that_is_killed_while_a_program_runs() {
         turn(|request| call(request, "exec_command", json!({ "cmd": "cat", "tty": true }))),
         turn(move |request| {
             tell.send(request.last_result()).expect("the test waits");
-            // The answer comes when nobody is left to hear it.
+            // The answer arrives after its reader has gone.
             let _ = released.recv_timeout(HANG);
             Reply::text("too late")
         }),
@@ -46,7 +46,7 @@ fn nothing_is_left_of_a_codex_that_is_killed_while_a_program_runs() {
 
 fn codex(quarters: &Quarters, model: &Model) -> Command {
     let variables = quarters.variables().map(|(name, value)| format!("{name} = {value:?}")).join(", ");
-    // Windlass is its only server of tools.
+    // Windlass is its only MCP server.
     let more = format!(
         "[mcp_servers.windlass]\ncommand = \"{WINDLASS}\"\nargs = [\"mcp\"]\nenv = {{ {variables} }}\n"
     );

@@ -1,4 +1,4 @@
-//! Codex, from npm, with Windlass as the place where its commands run and its files are: only the model is a script.
+//! Codex, from npm, with Windlass as the environment for its commands and files: only the model is a script.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use windlass_testkit::{Scratch, survivors};
 use super::{Agent, CONCLUSION, Quarters, TYPED, session_in};
 use crate::rig::{Doomed, Running, WINDLASS, held, nothing_survives};
 
-/// A model of which Codex knows that it writes patches.
+/// A model that Codex knows to write patches.
 const WRITES_PATCHES: &str = "gpt-5.5";
 
 const PATCH: &str = "*** Begin Patch
@@ -47,14 +47,14 @@ fn codex_goes_on_in_its_environment_after_its_connection_was_lost() {
     let cut = relay.clone();
     let model = Model::playing(conversation(move || cut.cut()));
     stage.play(&format!("ws://{}", relay.address), model);
-    // How often it tries is its own affair.
+    // Codex decides how often it tries.
     assert!(relay.taken() >= 2, "it never came back");
 }
 
 #[test]
 fn codex_that_wants_a_sandbox_gets_one() {
     let stage = Stage::new("codex-sandbox");
-    // The usual place for temporary files is one that Codex lets commands write to.
+    // Codex lets commands write to the usual directory for temporary files.
     let outside = Scratch::below(Path::new("/var/tmp"), "codex-outside");
     let command = format!("touch ran; touch '{}/ran' || echo kept from it", outside.path().display());
     let model = Model::playing(vec![
@@ -72,7 +72,7 @@ fn codex_that_wants_a_sandbox_gets_one() {
     );
     let work = stage.quarters.path().join("work");
     assert!(work.join("ran").exists());
-    // Its patches come with the same permissions.
+    // Its patches have the same permissions.
     let result = requests[2].last_result();
     assert!(result.contains("A new/file.txt"), "{result} in {seen}");
     assert_eq!(std::fs::read_to_string(work.join("new/file.txt")).expect("the patch made it"), "hello\n");
@@ -82,8 +82,8 @@ fn codex_that_wants_a_sandbox_gets_one() {
     stage.end();
 }
 
-/// A command, a program on a terminal and what is typed into it, a patch, and a look at what the patch did. Before
-/// anything is typed, something may happen.
+/// A command, a program on a terminal with typed input, a patch, and a command that shows the patch's result. Before
+/// the input is typed, a function can interfere.
 fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<ModelTurn> {
     let call = |name: &str, arguments| Reply::call(ToolName::plain(name), arguments);
     vec![
@@ -96,7 +96,7 @@ fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<ModelTurn>
             before_typing();
             let session = session_in(&request.last_result());
             let typed = format!("{TYPED}\n");
-            // It answers as soon as the program has ended.
+            // The reply comes as soon as the program has ended.
             call("write_stdin", json!({ "session_id": session, "chars": typed, "yield_time_ms": 30_000 }))
         }),
         always(Reply::call_with_text(ToolName::plain("apply_patch"), PATCH)),
@@ -105,12 +105,12 @@ fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<ModelTurn>
     ]
 }
 
-/// A folder to work in and a server to work with.
+/// A working directory and a server.
 struct Stage {
     quarters: Quarters,
     server: Running,
     url: String,
-    /// A test that fails takes the server with it.
+    /// Ends the server if the test fails.
     _doomed: Doomed,
 }
 
@@ -125,21 +125,21 @@ impl Stage {
         Self { quarters, server, url, _doomed: doomed }
     }
 
-    /// Plays the conversation, and checks what the model saw, what was done, and that nothing is left.
+    /// Runs the conversation, and checks what the model saw, what was done, and that nothing is left.
     fn play(self, url: &str, model: Model) {
         let seen = Agent::start(&mut codex(&self.quarters, &model, url)).run_out();
         assert!(seen.contains(CONCLUSION), "{seen}");
         let requests = model.finish();
         assert_eq!(requests.len(), 6, "{seen}");
         check_seen(&requests, &self.quarters.token);
-        // Codex itself would make files that others may read.
+        // Codex itself would create files that others may read.
         let made =
             std::fs::metadata(self.quarters.path().join("work/new/file.txt")).expect("the patch made it");
         assert_eq!(made.permissions().mode() & 0o777, 0o600, "the server wrote it");
         self.end();
     }
 
-    /// Ends the server, and fails if anything is left.
+    /// Ends the server, and fails if any process is left.
     fn end(self) {
         let left = held(&survivors::bearing(&self.quarters.token));
         self.server.signal(Signal::TERM);
@@ -162,7 +162,8 @@ fn check_seen(requests: &[Request], token: &str) {
     assert!(last.contains("hello\nuno\ntwo\nnew\nold.txt\n"), "{last}");
 }
 
-/// Windlass as an environment that differs from Codex's own: it has a variable more, and keeps new files to itself.
+/// Windlass as an environment that differs from Codex's own: it has one more variable, and creates files that only
+/// their owner can read.
 fn server(quarters: &Quarters) -> Command {
     let mut command = Command::new("/bin/sh");
     // Codex has no setting for a token.
@@ -182,7 +183,7 @@ fn codex(quarters: &Quarters, model: &Model, url: &str) -> Command {
     codex
 }
 
-/// Stands between a client and a server, and can cut the connections that go through it.
+/// A proxy between a client and a server, which can cut the connections.
 #[derive(Clone)]
 struct Relay {
     address: SocketAddr,
@@ -209,21 +210,21 @@ impl Relay {
         Self { address, connections }
     }
 
-    /// Cuts every connection that there is.
+    /// Cuts all open connections.
     fn cut(&self) {
         for connection in self.connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            // One that is gone already cannot be cut.
+            // An error means that the connection is closed.
             let _ = connection.shutdown(Shutdown::Both);
         }
     }
 
-    /// How many connections there were.
+    /// The number of connections so far.
     fn taken(&self) -> usize {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
-/// Passes bytes on until either side is gone, and takes the other one with it.
+/// Copies bytes until either side closes, and then closes the other one.
 fn pass_on(mut from: TcpStream, mut to: TcpStream) {
     let mut buffer = [0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

@@ -20,8 +20,8 @@ fn qwen_code_starts_a_program_on_a_terminal_and_types_into_it() {
     check(qwen, &quarters, model);
 }
 
-/// Everything off that would ask the model, or anybody, for more than the conversation; and windlass, its tools on offer
-/// from the beginning instead of behind a search.
+/// Switches off everything that would send requests beyond the conversation, to the model or elsewhere; configures
+/// windlass with its tools available from the beginning instead of behind a search.
 fn settings(quarters: &Quarters) -> Value {
     let variables = BTreeMap::from(quarters.variables());
     json!({

@@ -1,4 +1,4 @@
-//! More requests at once than anybody can work on: each is answered, and answered once.
+//! More simultaneous requests than a server can work on: each gets exactly one answer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use windlass_testkit::wire::{Message, RequestId};
 
 use super::client::{App, Clients};
 
-/// How often each was answered, until all were and a later one too.
+/// The answers to each request, read until all requests and a later one are answered.
 fn answers(app: &mut App, asked: &[RequestId]) -> BTreeMap<RequestId, Vec<String>> {
     let mut answers: BTreeMap<RequestId, Vec<String>> = BTreeMap::new();
     while answers.len() < asked.len() {
@@ -69,7 +69,7 @@ fn a_burst_that_nobody_reads_the_answers_of_is_answered_when_somebody_does() {
     let script = "head -c 20000 /dev/zero | tr '\\0' x";
     let params = json!({ "command": ["/bin/sh", "-c", script], "disableTimeout": true });
     let asked: Vec<_> = (0..300).map(|_| app.exec(&params)).collect();
-    // The answers are far more than the pipe holds, so the first of them wait while the last requests are taken or not.
+    // The answers exceed the pipe's capacity, so the first of them wait while the last requests are read or not.
     let status = std::process::Command::new("sleep").arg("1").status().expect("sleep starts");
     assert!(status.success());
     let answers = answers(&mut app, &asked);
@@ -115,7 +115,7 @@ const FAMILIES: [Family; 2] = [
 
 const BURST: usize = 200;
 
-/// Sizes and lines in turns, and an end behind them. The program says with each line how high its terminal is.
+/// Sends sizes and lines in alternation, then an end. With each line the program prints the height of its terminal.
 fn carried_out_in_order(app: &mut App, family: &Family, process: &str) {
     let script = "stty -echo; echo up; while read n; do echo \"line $n $(stty size)\"; done";
     let mut params = json!({ "command": ["/bin/sh", "-c", script], "tty": true });
@@ -144,7 +144,7 @@ fn carried_out_in_order(app: &mut App, family: &Family, process: &str) {
         .collect();
     assert_eq!(lines.len(), BURST, "{printed}");
     for (number, line) in lines.iter().enumerate() {
-        // A later size may have come before the program looks, but no earlier one.
+        // A later size may have arrived before the program looks, but no earlier one.
         assert!(line[0] == number && line[1] > number, "{line:?} in line {number}");
     }
     let answers = app.wire.kept().filter_map(Message::answers);
@@ -156,7 +156,7 @@ fn carried_out_in_order(app: &mut App, family: &Family, process: &str) {
     app.request(family.end, &json!({ family.name: process })).expect("it can be ended");
 }
 
-/// What a process prints, up to this.
+/// The output of a process, up to this text.
 fn said_by(app: &mut App, family: &Family, process: &str, text: &str) -> String {
     let mut seen = Vec::new();
     while !String::from_utf8_lossy(&seen).contains(text) {

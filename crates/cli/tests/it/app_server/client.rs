@@ -1,4 +1,4 @@
-//! A server with a client, and everything that both of them start.
+//! A server with a client, and all processes that they start.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,11 +14,12 @@ use windlass_testkit::{base64, hang_deadline, survivors};
 
 use crate::rig::{Home, WAYS, escapees, held, nothing_survives};
 
-/// A `windlass app-server` that has been introduced to us: one of its own on pipes, or one of many clients'.
+/// An initialized connection to a `windlass app-server`: to a server of its own on pipes, or to one that is shared by
+/// clients.
 pub(super) struct App {
     pub(super) wire: Wire,
     pub(super) home: Rc<Home>,
-    /// In the environment of the server and of all that comes of it.
+    /// A token in the environment of the server and of all its descendants.
     token: String,
 }
 
@@ -27,19 +28,19 @@ pub(super) struct Clients {
     server: Wire,
     home: Rc<Home>,
     token: String,
-    /// What it says that it listens on.
+    /// The address that the server printed.
     url: String,
 }
 
 impl Clients {
-    /// One at a path.
+    /// A server at a path.
     pub(super) fn start(name: &str) -> Self {
         let (home, token) = App::quarters(name);
         let listen = format!("unix://{}", home.path().join("socket").display());
         Self::listening(&listen, home, token)
     }
 
-    /// One at a path and one on an address, one after the other.
+    /// A server at a path and one on an address, one after the other.
     pub(super) fn on_each_kind(name: &str) -> impl Iterator<Item = Self> {
         let on_an_address = move || {
             let (home, token) = App::quarters(&format!("{name}-address"));
@@ -66,12 +67,12 @@ impl Clients {
         Self { server, home: Rc::new(home), token, url }
     }
 
-    /// Where one at a path is.
+    /// The path of the socket.
     pub(super) fn socket(&self) -> &Path {
         Path::new(self.url.strip_prefix("unix://").expect("it is at a path"))
     }
 
-    /// One more client.
+    /// Connects one more client.
     pub(super) fn connect(&self) -> App {
         let wire = match self.url.strip_prefix("ws://") {
             Some(address) => Wire::connect_address(address, &[]),
@@ -83,7 +84,7 @@ impl Clients {
         app
     }
 
-    /// Ends the server by the signal that service managers send; it leaves nothing.
+    /// Ends the server by the signal that service managers send; no process may be left.
     pub(super) fn end(mut self) {
         self.server.signal(Signal::TERM).expect("it can be signalled");
         let status = self.server.exit().expect("it comes to an end");
@@ -97,13 +98,13 @@ impl Clients {
     }
 }
 
-/// What a finished command came to.
+/// The result of a finished command.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) result: Value,
-    /// What was streamed, stdout and stderr.
+    /// The streamed output, stdout and stderr.
     pub(super) streamed: [Vec<u8>; 2],
-    /// The numbers of the pieces that were streamed, in order of arrival.
+    /// The numbers of the streamed pieces, in order of arrival.
     pub(super) numbers: Vec<u64>,
 }
 
@@ -112,12 +113,12 @@ impl App {
         Self::start_with(name, Wire::start)
     }
 
-    /// The same with sockets in the place of pipes.
+    /// The same with sockets instead of pipes.
     pub(super) fn start_on_sockets(name: &str) -> Self {
         Self::start_with(name, Wire::start_on_sockets)
     }
 
-    /// The same with settings of the user's and more words, in a folder of its own that is not the one for state.
+    /// The same with settings of the user and more arguments, in a directory that is not the state directory.
     pub(super) fn start_in_a_folder(name: &str, settings: &str, words: &[&str]) -> Self {
         let (home, token) = Self::quarters(name);
         let configured = home.path().join(".config/windlass");
@@ -160,12 +161,12 @@ impl App {
         self.wire.notify("initialized").expect("it listens");
     }
 
-    /// Asks for a command and waits for nothing.
+    /// Sends a request for a command without waiting.
     pub(super) fn exec(&mut self, params: &Value) -> RequestId {
         self.wire.ask("command/exec", params).expect("it listens")
     }
 
-    /// Any request, with its answer.
+    /// Sends any request and waits for its answer.
     pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Value, ServerError> {
         self.wire.request(method, params).expect("it answers")
     }
@@ -174,24 +175,24 @@ impl App {
         self.request("command/exec/terminate", &json!({ "processId": process }))
     }
 
-    /// Types into a process and waits for nothing.
+    /// Writes to a process without waiting.
     pub(super) fn write(&mut self, process: &str, bytes: &[u8]) -> RequestId {
         let params = json!({ "processId": process, "deltaBase64": base64::encode(bytes) });
         self.wire.ask("command/exec/write", &params).expect("it listens")
     }
 
-    /// A command with its output in the answer.
+    /// Runs a command; its output is in the answer.
     pub(super) fn run(&mut self, command: &[&str]) -> Value {
         self.run_with(command, json!({}))
     }
 
-    /// The same, with more to say about it.
+    /// The same with further parameters.
     pub(super) fn run_with(&mut self, command: &[&str], mut more: Value) -> Value {
         more["command"] = json!(command);
         self.request("command/exec", &more).unwrap_or_else(|refusal| panic!("{refusal} for {more}"))
     }
 
-    /// The server still does its work.
+    /// Checks that the server still works.
     pub(super) fn works(&mut self) {
         let result = self.run(&["/bin/echo", "here"]);
         assert_eq!((&result["exitCode"], &result["stdout"]), (&json!(0), &json!("here\n")), "{result}");
@@ -202,11 +203,11 @@ impl App {
         self.wire.answer(asked).expect("it answers")
     }
 
-    /// Waits for a streamed command's end, and puts together what it streamed.
+    /// Waits for the end of a streamed command, and joins its output.
     pub(super) fn finished(&mut self, asked: RequestId, process: &str) -> Finished {
         let mut finished =
             Finished { result: Value::Null, streamed: Default::default(), numbers: Vec::new() };
-        // An answer or a piece of this process, whatever was kept of them first.
+        // The next answer or piece of this process; messages that were set aside come first.
         loop {
             let concerns =
                 |message: &Message| message.answers() == Some(asked) || piece(message, process).is_some();
@@ -221,7 +222,7 @@ impl App {
         }
     }
 
-    /// Waits until a process has printed this, and returns all that it printed since the last look.
+    /// Waits until a process has printed this, and returns all output since the last call.
     pub(super) fn printed(&mut self, process: &str, text: &str) -> String {
         self.printed_times(process, text, 1)
     }
@@ -239,7 +240,8 @@ impl App {
         }
     }
 
-    /// Starts a tree that leaves in every way, and takes hold of it; the request is answered when its root has ended.
+    /// Starts a tree that tries all ways to escape, and opens its processes; the request is answered when the root has
+    /// exited.
     pub(super) fn start_escapees(
         &mut self,
         more: Value,
@@ -258,32 +260,32 @@ impl App {
         (asked, held(&found))
     }
 
-    /// Hangs up; the server goes by itself and leaves nothing.
+    /// Disconnects; the server exits by itself and leaves nothing.
     pub(super) fn end(mut self) {
         self.wire.close_input();
         self.ends();
     }
 
-    /// The server goes by itself, with success, and leaves nothing.
+    /// The server exits by itself, successfully, and leaves nothing.
     pub(super) fn ends(mut self) {
         let status = self.wire.exit().expect("it comes to an end");
         assert!(status.success(), "{status}");
         self.leaves_nothing();
     }
 
-    /// The same where our end of its output is closed: it may well say that it could not write.
+    /// The same if the test has closed the server's output: the server may report that it could not write.
     pub(super) fn ends_anyhow(mut self) {
         self.wire.exit().expect("it comes to an end");
         self.leaves_nothing();
     }
 
-    /// The server goes though nobody reads what it says.
+    /// The server exits although its output is not read.
     pub(super) fn ends_unread(mut self) {
         self.wire.exit_unread().expect("it comes to an end");
         self.leaves_nothing();
     }
 
-    /// Waits until the server and all that came of it are gone.
+    /// Waits until the server and all its descendants are gone.
     pub(super) fn leaves_nothing(self) {
         nothing_survives(&held(&survivors::bearing(&self.token)), &self.token);
     }
@@ -305,7 +307,7 @@ impl Finished {
     }
 }
 
-/// The particulars of a piece of output of this process.
+/// The fields of a piece of output of this process.
 fn piece<'a>(message: &'a Message, process: &str) -> Option<&'a Value> {
     message.notice("command/exec/outputDelta").filter(|params| params["processId"] == process)
 }

@@ -1,4 +1,4 @@
-//! Where a server listens and whom it lets in: on an address, at a path, with and without a token.
+//! The addresses and paths on which a server listens, and the clients that it accepts, with and without a token.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,19 +13,19 @@ use windlass_testkit::wire::Wire;
 
 use crate::rig::Home;
 
-/// A `windlass app-server` that listens.
+/// A `windlass app-server` that listens on a socket.
 pub(crate) struct Listening {
     child: Child,
     pub(crate) url: String,
 }
 
 impl Listening {
-    /// Starts one and waits until it says where it is.
+    /// Starts one and waits until it prints its address.
     pub(crate) fn start(home: &Home, words: &[&str]) -> Self {
         Self::start_with(home, words, |_| ())
     }
 
-    /// The same in an environment of its own.
+    /// The same with changes to its environment.
     pub(crate) fn start_with(home: &Home, words: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = home.windlass(&[&["app-server"], words].concat());
         command.env("XDG_CONFIG_HOME", home.path().join("no-configuration"));
@@ -41,7 +41,7 @@ impl Listening {
                 break url.to_owned();
             }
         };
-        // What it says later must not stop it.
+        // Further output of the server must not block it.
         drop(std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink())));
         Self { child, url }
     }
@@ -50,7 +50,7 @@ impl Listening {
         self.url.strip_prefix("ws://").expect("it is on an address")
     }
 
-    /// Ends it as a system would, and says how it went.
+    /// Ends it as a system would, and returns its exit code.
     pub(crate) fn end(mut self) -> Option<i32> {
         let server = Process::open(Pid::new(self.child.id())).expect("it is there");
         server.signal(Signal::TERM).expect("it can be signalled");
@@ -133,7 +133,7 @@ fn what_would_let_anybody_in_is_refused() {
     }
 }
 
-/// What somebody else's client does: asks, pings by itself, and closes in order.
+/// A client of another implementation: sends a request and pings, and closes in order.
 const NODE_CLIENT: &str = r#"
 const socket = new WebSocket(process.argv[1]);
 const say = (id, method, params) => socket.send(JSON.stringify({ id, method, params }));

@@ -1,4 +1,4 @@
-//! Lines that are no messages. Nothing that a client writes ends the server or costs another request its answer.
+//! Lines that are not messages. No input of a client ends the server or prevents the answer to another request.
 
 use std::fs;
 
@@ -85,7 +85,7 @@ fn a_line_without_end_costs_bounded_memory_and_only_itself() {
     assert!(peak < 150 * 1024, "{peak} KiB at the most");
     app.wire.send_bytes(b"\n").expect("it listens");
     app.works();
-    // The end of the input in the middle of a line is an end like any other.
+    // The end of the input in the middle of a line is handled like any other end.
     app.wire.send_bytes(&part).expect("it listens");
     app.wire.flush().expect("it goes on reading");
     app.end();
@@ -122,7 +122,7 @@ fn a_message_of_many_megabytes_is_taken_whole() {
     app.end();
 }
 
-/// A valid request, damaged: bytes changed, removed, doubled, or cut off.
+/// A valid request with damage: bytes changed, removed, doubled, or cut off.
 fn damaged(noise: &mut Noise, valid: &str) -> Vec<u8> {
     let mut line = valid.as_bytes().to_vec();
     for _ in 0..=noise.word() % 4 {
@@ -143,7 +143,7 @@ fn damaged(noise: &mut Noise, valid: &str) -> Vec<u8> {
 #[test]
 fn damaged_requests_and_noise_leave_the_server_working() {
     let mut app = App::start("fuzz");
-    // The server answers a damaged request under whatever id is left of it: `-3` without its sign is 3. No damage makes
+    // The server answers a damaged request under the id that is left of it: `-3` without its sign is 3. No damage makes
     // an id as large as these.
     app.wire.number_requests_above(RequestId(1 << 60));
     let valid = [

@@ -1,4 +1,4 @@
-//! A client that goes, wholly or by half, takes its programs with it.
+//! When a client closes one or both directions of its connection, its programs end.
 
 use serde_json::{Value, json};
 use windlass_testkit::survivors;
@@ -28,14 +28,14 @@ fn the_end_of_the_input_ends_everything() {
 fn a_client_that_only_closes_its_reading_end_is_gone_as_well() {
     let mut app = App::start("half");
     let token = survivors::token("half");
-    // Nothing is printed any more that would tell the server by failing.
+    // Nothing is printed from now on, so the server cannot notice by a failed write.
     let (_, held) = app.start_escapees(json!({ "disableTimeout": true }), (&token, "HUP"));
     app.wire.close_output();
     app.ends_anyhow();
     nothing_survives(&held, &format!("{token}-"));
 }
 
-/// Node gives those it starts sockets instead of pipes. They do not tell their end as pipes do.
+/// Node gives its children sockets instead of pipes. They report their end in a different way.
 #[test]
 fn so_is_one_that_is_talked_to_through_sockets() {
     let mut app = App::start_on_sockets("half-sockets");
@@ -74,7 +74,7 @@ fn a_client_that_stops_reading_and_then_closes_its_input_leaves_nothing() {
     let mut app = App::start("stuck");
     app.exec(&flood("a", &json!({})));
     app.printed("a", "y");
-    // Nothing is read: the server's output stays full until the end.
+    // The output is not read: the server's pipe stays full until the end.
     app.wire.close_input();
     app.ends_unread();
 }

@@ -1,14 +1,14 @@
-//! Programs that do not read what is typed: it is their loss, and nobody else's.
+//! Programs that do not read their input: they block no other program or request.
 
 use serde_json::json;
 use windlass_testkit::wire::RequestId;
 
 use super::client::App;
 
-/// More than any terminal holds.
+/// More than any terminal buffers.
 const UNREAD: usize = 160 * 1024;
 
-/// Lines, as a terminal takes them.
+/// Lines of a length that a terminal accepts.
 fn lines() -> Vec<u8> {
     b"nobody reads this line\n".iter().copied().cycle().take(UNREAD).collect()
 }
@@ -52,7 +52,7 @@ fn terminals_that_end_with_unread_input_leave_the_server_working() {
     app.end();
 }
 
-/// Taken, or too late: both are answers.
+/// The write succeeded or came too late: both are valid answers.
 fn answered_one_way_or_another(app: &mut App, write: RequestId) {
     if let Err(refusal) = app.answer(write) {
         assert_eq!(refusal.code, -32600, "{refusal}");
@@ -86,7 +86,7 @@ fn terminate_overtakes_what_a_program_does_not_read() {
     let asked = app.exec(&params);
     let part = vec![b'x'; 64 * 1024];
     let writes: Vec<_> = (0..200).map(|_| app.write("s", &part)).collect();
-    // In the same burst, behind all of them.
+    // In the same burst, after all of them.
     app.terminate("s").expect("it is answered");
     let result = app.answer(asked).expect("the command comes to an end");
     assert_eq!((&result["exitCode"], &result["signal"]), (&json!(143), &json!(15)), "{result}");
@@ -163,7 +163,7 @@ fn closing_the_input_of_a_raw_terminal_types_nothing_into_it() {
     let close = json!({ "processId": "r", "closeStdin": true });
     let refusal = app.request("command/exec/write", &close).expect_err("it has no end");
     assert!(refusal.code == -32600 && refusal.message.contains("not in line mode"), "{refusal}");
-    // After each of these the program has looked for input again.
+    // After each of these lines the program has tried again to read input.
     let seen: String = (0..3).map(|_| app.printed("r", "none")).collect();
     assert!(!seen.contains('<'), "{seen:?}");
     app.write("r", b"b");

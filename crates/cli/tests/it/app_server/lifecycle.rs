@@ -1,5 +1,5 @@
-//! From the start of a program to its answer: what cannot start says so, how it ended is told apart, and its name is free
-//! once its end is known.
+//! From the start of a program to its answer: failed starts are reported, kinds of exits are distinguished, and a
+//! process name is free once the exit is reported.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn a_missing_directory_is_an_error_on_a_terminal_too_and_the_name_is_free_again(
 #[test]
 fn a_command_starts_in_a_clean_state() {
     let mut app = App::start("clean");
-    // The shell looks at itself while it starts nobody, because for that it blocks signals for a moment.
+    // The shell inspects itself while it starts no child, because it blocks signals for a moment when it does.
     let script = "ulimit -c; ls /proc/$$/fd; cut -d' ' -f5,6 /proc/$$/stat | sed s/$$/own/g; \
                   while read -r line; do case $line in SigBlk*|SigIgn*) echo \"$line\"; esac; done < /proc/$$/status";
     let result = app.run(&["/bin/sh", "-c", script]);
@@ -75,7 +75,7 @@ fn death_by_a_signal_is_told_from_failure_on_terminals_too() {
 fn terminate_gives_a_program_time_to_clean_up() {
     let mut app = App::start("clean-up");
     for tty in [false, true] {
-        // A terminal that goes away says so by a hang-up.
+        // A terminal that closes sends SIGHUP.
         let script = "trap 'echo cleaned; exit 7' TERM HUP; echo up; while :; do sleep 0.1; done";
         let params = json!({
             "command": ["/bin/sh", "-c", script], "processId": "c", "tty": tty, "streamStdoutStderr": true,

@@ -1,4 +1,4 @@
-//! Whatever a program left behind, and however: it is gone when the program has been ended.
+//! All processes that a program left behind, in any way, are gone when the program has been ended.
 
 use serde_json::json;
 use windlass_testkit::survivors;
@@ -35,7 +35,7 @@ fn a_timeout_ends_the_whole_tree() {
         let mut app = App::start("timeout");
         let token = survivors::token("timeout");
         let mut more = on(kind);
-        // Long enough for all of them to come up where processors are few.
+        // Long enough for all of them to start on few processors.
         more["timeoutMs"] = json!(6000);
         let (asked, held) = app.start_escapees(more, (&token, "HUP"));
         let finished = app.finished(asked, &token);
@@ -113,7 +113,7 @@ fn background_jobs_of_an_interactive_shell_end_with_it() {
 fn a_fork_storm_is_ended() {
     let mut app = App::start("storm");
     let token = survivors::token("storm");
-    // Each starts the next in a session of its own and stays; the echo says that it is well under way.
+    // Each starts the next in a session of its own and stays; the echo shows that the chain has begun.
     let script = format!(
         "n=0; while [ $n -lt 400 ]; do n=$((n+1)); setsid sh -c ': {token}-storm; sleep 1000' & [ $n = 20 ] && echo up; done; wait"
     );

@@ -7,7 +7,7 @@ use windlass_testkit::bytes::Noise;
 
 use super::client::App;
 
-/// A clock that is a process: the client reads nothing until it has ended.
+/// Reads nothing for three seconds. The pause is a process instead of a timer.
 fn stop_reading() {
     let status = Command::new("sleep").arg("3").status().expect("sleep starts");
     assert!(status.success());
@@ -111,7 +111,7 @@ fn a_full_cap_neither_blocks_nor_ends_the_program_and_the_other_stream_goes_on()
 #[test]
 fn a_drain_that_was_cut_off_says_so() {
     let mut app = App::start("drain");
-    // It leaves for a session of its own and keeps the pipe.
+    // The child moves to a session of its own and keeps the pipe open.
     let script = "echo said; setsid sleep 1000 & exit 5";
     let result = app.run_with(&["/bin/sh", "-c", script], json!({ "disableTimeout": true }));
     assert_eq!((&result["exitCode"], &result["stdout"]), (&json!(5), &json!("said\n")), "{result}");

@@ -1,4 +1,4 @@
-//! What commands may touch: what their client says, or what the server was started with.
+//! The policies of commands: those that their client sends, or those with which the server was started.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use windlass_testkit::wire::Message;
 use super::client::App;
 use crate::rig::Home;
 
-/// Tries to write into the server's folder, into another one, and below `/tmp`; tells which of them it could.
+/// Tries to write into the server's directory, into another one, and below `/tmp`; reports which writes succeeded.
 struct Trial {
     app: App,
-    /// A folder beside the server's own.
+    /// A directory beside the server's own.
     beside: PathBuf,
     common: PathBuf,
 }
@@ -22,7 +22,7 @@ impl Trial {
         Self::configured(name, "", words)
     }
 
-    /// The same with settings of the user's.
+    /// The same with settings of the user.
     fn configured(name: &str, settings: &str, words: &[&str]) -> Self {
         let app = App::start_in_a_folder(name, settings, words);
         let beside = app.home.path().join("beside");
@@ -41,7 +41,7 @@ impl Trial {
         self.common.display().to_string()
     }
 
-    /// What a command could write to, and what it was refused.
+    /// Checks which paths a command could write, and which it could not.
     fn check(&mut self, more: &Value, expected: &[&str]) {
         let mut params = more.clone();
         params["command"] = json!(self.command());
@@ -59,7 +59,7 @@ impl Trial {
         assert_eq!(denials, 3 - expected.len(), "{about}: {result}");
     }
 
-    /// The same for a process, of which a client cannot say what it may write to.
+    /// The same for a process, for which a client cannot send a policy.
     fn check_process(&mut self, about: &str, expected: &[&str]) {
         let cwd = self.app.home.path().join("work");
         let spawn = json!({ "command": self.command(), "processHandle": "p", "cwd": cwd });
@@ -94,7 +94,7 @@ fn every_form_of_a_policy_is_enforced_and_what_was_refused_is_told() {
     trial.check(&write(json!({ "writableRoots": [&trial.beside] })), all);
     trial.check(&json!({ "permissionProfile": ":read-only" }), &[]);
     trial.check(&json!({ "permissionProfile": ":danger-full-access" }), all);
-    // A profile is about the command's folder, not about the server's.
+    // A profile applies to the command's directory, not the server's.
     trial.check(&json!({ "permissionProfile": ":workspace", "cwd": &trial.beside }), all);
     trial.end();
 }
@@ -124,7 +124,7 @@ fn a_denied_address_names_the_field_of_the_policy_that_allows_it() {
     app.end();
 }
 
-/// There, such a program ends with 101 and the words of a panic.
+/// There, such a program ends with code 101 and the message of a panic.
 #[test]
 fn what_cannot_start_says_the_same_in_a_sandbox() {
     let mut trial = Trial::of("policy-missing", &[]);
@@ -144,7 +144,7 @@ fn what_cannot_start_says_the_same_in_a_sandbox() {
     trial.end();
 }
 
-/// `process/spawn` was not held to it, and neither were the clients that use it.
+/// The option was once ignored for `process/spawn`, and so for the clients that use it.
 #[test]
 fn what_the_server_was_started_with_holds_for_everything_that_says_nothing_else() {
     for (policy, expected) in [

@@ -1,4 +1,4 @@
-//! Signals to the server: whichever ends it, nothing of its programs is left.
+//! Signals to the server: whichever ends it, none of its programs is left.
 
 use rustix::process::Signal;
 use serde_json::json;

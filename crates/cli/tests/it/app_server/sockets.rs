@@ -1,4 +1,4 @@
-//! Several clients of one server: what one does, does or suffers is nothing to the others.
+//! Several clients of one server: no client is affected by the actions or failures of another.
 
 use serde_json::json;
 use windlass_testkit::survivors;
@@ -132,7 +132,7 @@ fn a_message_that_is_no_text_costs_only_itself() {
     clients.end();
 }
 
-/// It was never answered there, though it was on pipes.
+/// It was never answered on a socket, though it was on pipes.
 #[test]
 fn a_request_that_is_too_long_is_answered_on_a_socket_as_well() {
     let clients = Clients::start("too-long-socket");
@@ -166,7 +166,7 @@ fn somebody_who_speaks_no_websocket_disturbs_nobody() {
         stranger.write_all(said).expect("it listens");
         stranger.shutdown(std::net::Shutdown::Write).expect("it can be ended");
         let mut answer = Vec::new();
-        // A reset is an answer as well.
+        // A reset is also a valid answer.
         let _ = stranger.read_to_end(&mut answer);
         assert!(!answer.starts_with(b"HTTP/1.1 101"), "{answer:?}");
         client.works();

@@ -1,4 +1,4 @@
-//! Bytes become text by one rule, and nothing that is right is made wrong by something else that is not.
+//! Bytes become text by one rule, and invalid bytes do not damage the valid ones around them.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! The same requests to Codex's own server and to ours: the same answers, to the word. Programs look for those words.
+//! Sends the same requests to Codex's own server and to windlass: the answers are the same to the word, because
+//! programs look for those words.
 //!
 //! Requests that are answered differently on purpose are at the end, each with the reason.
 
@@ -12,7 +13,7 @@ use windlass_testkit::wire::Wire;
 
 use crate::rig::Home;
 
-/// A server that was introduced to us, and its home.
+/// An initialized server, and its home directory.
 struct Side {
     wire: Wire,
     home: PathBuf,
@@ -42,7 +43,7 @@ impl Side {
         Self { wire, home: home.into() }
     }
 
-    /// The answer as far as both can be expected to give the same.
+    /// The part of the answer that is expected to be the same for both.
     fn answer(&mut self, method: &str, params: &Value) -> Value {
         let home = self.home.display().to_string();
         let params = serde_json::from_str(&params.to_string().replace("HOME", &home)).expect("it was JSON");
@@ -53,7 +54,7 @@ impl Side {
                 json!({ "result": serde_json::Map::from_iter(kept) })
             }
             Err(refusal) => {
-                // Which methods there are is the one thing about which the two cannot be of one mind.
+                // Only the list of methods necessarily differs between the two.
                 let unlisted = refusal.message.split(", expected one of `initialize`").next();
                 json!({ "code": refusal.code, "message": unlisted })
             }
@@ -62,7 +63,7 @@ impl Side {
     }
 }
 
-/// Things that cannot be started, each in its own way.
+/// Creates files that cannot be started, each for another reason.
 fn furnish(home: &Path) {
     fs::create_dir_all(home.join("bin/folder")).expect("a directory");
     for (name, text, mode) in [
@@ -86,7 +87,7 @@ fn spawn(more: &Value) -> (&'static str, Value) {
     ("process/spawn", with(json!({ "command": ["true"], "processHandle": "h", "cwd": "/" }), more))
 }
 
-/// A member that is `"-"` is left out.
+/// Adds members; a member that is `"-"` is left out.
 fn with(mut params: Value, more: &Value) -> Value {
     let members = params.as_object_mut().expect("an object");
     for (name, value) in more.as_object().expect("an object") {
@@ -98,7 +99,7 @@ fn with(mut params: Value, more: &Value) -> Value {
     params
 }
 
-/// Members whose type is wrong, and some whose value is.
+/// Members with wrong types, and some with wrong values.
 fn wrong_members() -> Vec<(&'static str, Value)> {
     let any = || [json!(null), json!(1), json!(1.5), json!(true), json!("x"), json!([]), json!({})];
     let mut requests = Vec::new();
@@ -108,7 +109,7 @@ fn wrong_members() -> Vec<(&'static str, Value)> {
         requests.extend(values.map(|value| of(member, value)));
     }
     for member in ["outputBytesCap", "timeoutMs", "env", "size", "sandboxPolicy"] {
-        // In a millisecond anything may happen.
+        // The result of a timeout of a millisecond depends on timing.
         let is_fine = |value: &Value| match member {
             "timeoutMs" => value.is_i64(),
             _ => value.is_null() || value == &json!({}),
@@ -155,7 +156,7 @@ fn wrong_members() -> Vec<(&'static str, Value)> {
     requests
 }
 
-/// Members that do not go together, in the order in which that is found.
+/// Members that cannot be combined, in the order of the checks.
 fn wrong_together() -> Vec<(&'static str, Value)> {
     let nowhere = json!({ "rows": 0, "cols": 0 });
     [
@@ -211,7 +212,7 @@ fn policies() -> Vec<(&'static str, Value)> {
     .collect()
 }
 
-/// What cannot be started, on pipes and on a terminal, and where.
+/// Programs that cannot be started, on pipes and on a terminal, in various directories.
 fn starts() -> Vec<(&'static str, Value)> {
     let mut requests = Vec::new();
     for on in [json!({}), json!({ "tty": true, "processId": "t" })] {
@@ -319,7 +320,7 @@ fn envelopes() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Where the original goes wrong, and what we do about it.
+/// Cases in which the original is wrong, and the behaviour of windlass.
 fn better() -> Vec<(&'static str, (&'static str, Value))> {
     let terminal = |more: &Value| exec(&with(json!({ "tty": true, "processId": "t" }), more));
     vec![

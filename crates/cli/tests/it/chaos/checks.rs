@@ -1,7 +1,7 @@
-//! The four invariants, looked at when the faults of a round are over.
+//! Checks the four invariants when the faults of a round are over.
 //!
-//! The runtime may need a moment to collect what died, so a state that is not yet right is looked at again until it is or until
-//! nothing can be hoped for.
+//! The runtime may need a moment to reap dead processes, so a state that is not yet right is checked again until it is,
+//! or until a deadline.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ pub(super) fn check(round: &Round, servers: Vec<Option<Server>>) {
     eventually(round, "every process has ended", nothing_is_left);
 }
 
-/// Looks until it holds. A look takes long enough to be no busy loop.
+/// Repeats a check until it succeeds. A check takes long enough that this is no busy loop.
 pub(super) fn eventually(round: &Round, what: &str, mut look: impl FnMut() -> Result<(), String>) {
     let deadline = hang_deadline();
     loop {
@@ -105,7 +105,7 @@ fn states_are_true(round: &Round) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a process, of the line that names it, descends from a living runtime, which adopts the orphans of its sessions.
+/// Whether the process in this line descends from a living runtime, which adopts the orphans of its sessions.
 fn has_runtime(line: &str) -> bool {
     let runtimes: Vec<u32> = runtimes().into_iter().map(|(pid, _)| pid).collect();
     let mut pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).map(Pid::new);
@@ -116,12 +116,12 @@ fn has_runtime(line: &str) -> bool {
         }
         pid = process::parent_of(process);
     }
-    // One that has died since it was found needs none.
+    // A process that has died since it was found needs no runtime.
     line.split(' ').next().and_then(|pid| pid.parse().ok()).is_some_and(|pid| !is_alive(pid))
 }
 
-/// A session without a record never ran, or its runtime was killed before it read any output. With a faulty disk it may
-/// run in memory alone.
+/// Checks that a session without a record never ran, or that its runtime was killed before it read any output. With a
+/// faulty disk, a session may also run in memory alone.
 fn must_be_unrecorded(round: &Round, claim: &Claim) -> Result<(), String> {
     let is_lost = claim.lines().is_some_and(|lines| bytes(claim, lines) > IN_FLIGHT);
     match round.kind {
@@ -130,7 +130,7 @@ fn must_be_unrecorded(round: &Round, claim: &Claim) -> Result<(), String> {
     }
 }
 
-/// How many bytes so many lines of a claim have.
+/// The number of bytes in this many lines of a claim.
 fn bytes(claim: &Claim, lines: u64) -> u64 {
     lines * (claimed_line(&claim.token, 0).len() as u64 + 1)
 }
@@ -141,7 +141,7 @@ fn is_alive(pid: u64) -> bool {
     state.is_some_and(|state| !"ZX".contains(state))
 }
 
-/// Invariant 1: what a child printed is there, or its absence is said.
+/// Invariant 1: the output of a child is in the journal, or reported as missing.
 fn bytes_are_there(round: &Round, claim: &Claim) {
     let Some(claimed) = claim.lines() else { return };
     let records = records(round).expect("sessions can be listed");
@@ -179,7 +179,8 @@ fn tells_of_a_loss(printed: &Printed) -> bool {
     journal["dropped"].as_u64().is_some_and(|dropped| dropped > 0) || !journal["degraded"].is_null()
 }
 
-/// How many of the claimed lines are there from the first on. None may be damaged or out of order, whatever is missing.
+/// The number of claimed lines that are present from the first one on. No line may be damaged or out of order, even if
+/// others are missing.
 fn intact_lines(round: &Round, claim: &Claim, printed: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(printed);
     let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
@@ -196,7 +197,7 @@ fn intact_lines(round: &Round, claim: &Claim, printed: &[u8]) -> u64 {
     kept
 }
 
-/// Ends what still runs, as a person would.
+/// Ends all running sessions, as a person would.
 fn stop_everything(round: &Round) {
     let records = records(round).expect("sessions can be listed");
     for record in records.values().filter(|record| !record["root_pid"].is_null()) {
@@ -204,8 +205,8 @@ fn stop_everything(round: &Round) {
     }
 }
 
-/// A shim whose session is over waits until a client has heard of that, and `stop` does not find a session whose record was
-/// removed.
+/// Ends the shims. A shim whose session is over waits until a client has been informed of that, and `stop` does not
+/// find a session whose record was removed.
 fn end_shims() {
     let is_shim = |words: &[String]| matches!(words.get(1).map(String::as_str), Some("shim" | "keep"));
     for (pid, _) in windlass_processes().iter().filter(|(_, words)| is_shim(words)) {
@@ -213,7 +214,8 @@ fn end_shims() {
     }
 }
 
-/// Invariant 2 at the end: the servers have gone, their sessions were stopped, and the round has a process table of its own.
+/// Invariant 2 at the end: the servers have exited, their sessions were stopped, and the round has its own process
+/// table, so it must be empty.
 fn nothing_is_left() -> Result<(), String> {
     let own = std::process::id();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

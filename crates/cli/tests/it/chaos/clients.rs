@@ -1,5 +1,5 @@
-//! The clients of a round: two that use an MCP server, one with an app-server, and one at the command line. Each does random
-//! things, one after the other; whatever it asks must be answered while its server lives.
+//! The clients of a round: two that use an MCP server, one with an app-server, and one at the command line. Each
+//! carries out random operations, one after the other; each request must be answered while its server lives.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ use crate::rig::WINDLASS;
 /// How many clients a round has.
 pub(super) const CLIENTS: u64 = 4;
 
-/// Does the client's work, and returns its server if that is still there.
+/// Runs the client, and returns its server if that still runs.
 pub(super) fn work(round: &Round, number: u64) -> Option<Server> {
     let mut choices = round.choices(number);
     match number {
@@ -34,7 +34,7 @@ pub(super) fn work(round: &Round, number: u64) -> Option<Server> {
     }
 }
 
-/// Uses one server after the other, and returns the last if it is alive.
+/// Uses one server after the other, and returns the last one if it is alive.
 fn use_servers(
     round: &Round,
     choices: &mut Choices,
@@ -53,7 +53,7 @@ fn use_servers(
     server
 }
 
-/// A script that says what it prints, and then ends, stays, or leaves something behind that is hard to end.
+/// A script that reports its output, and then exits, stays, or leaves a process behind that is hard to end.
 fn script(claim: &Claim, choices: &mut Choices) -> String {
     let Claim { token, file } = claim;
     let lines = [1, 20, 400, 6000][usize::try_from(choices.below(4)).unwrap_or(0)];
@@ -68,7 +68,7 @@ fn script(claim: &Claim, choices: &mut Choices) -> String {
     }
 }
 
-/// By which every process of a session is found, without the product's own means.
+/// The variable that identifies every process of a session independently of windlass.
 fn token_variable(claim: &Claim) -> Value {
     json!({ survivors::TOKEN_VARIABLE: claim.token })
 }
@@ -80,7 +80,7 @@ fn short_script(claim: &Claim, choices: &mut Choices) -> String {
     format!("{} claim {} {token} {lines}", puppet().display(), file.display())
 }
 
-/// The same as a word of `env`.
+/// The same as an argument of `env`.
 fn marked(claim: &Claim) -> String {
     format!("{}={}", survivors::TOKEN_VARIABLE, claim.token)
 }
@@ -120,7 +120,7 @@ pub(super) struct Printed {
     pub(super) code: Option<i32>,
 }
 
-/// Runs windlass to its end, which has to come. A fault may kill it; nothing else may.
+/// Runs windlass to its end, which must come. A fault may kill it; no other signal may.
 pub(super) fn finish(round: &Round, words: &[&str]) -> Printed {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -143,7 +143,7 @@ pub(super) fn finish(round: &Round, words: &[&str]) -> Printed {
     printed
 }
 
-/// A server and a client that asks it one thing at a time.
+/// A server with a client that sends one request at a time.
 pub(super) struct Server {
     child: Child,
     input: Option<ChildStdin>,
@@ -175,7 +175,7 @@ impl Server {
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         std::thread::spawn(move || {
             let lines = output.lines().map_while(Result::ok);
-            // A line that is cut off by a kill is no message.
+            // A line that is cut off by a kill is not a message.
             let messages = lines.filter_map(|line| serde_json::from_str(&line).ok());
             messages.take_while(|message: &Value| sender.send(message.clone()).is_ok()).count()
         });
@@ -191,7 +191,7 @@ impl Server {
         self.is_dead |= !matches!(written, Some(Ok(())));
     }
 
-    /// The answer, which has to come while the server lives.
+    /// Sends a request and returns its answer, which must come while the server lives.
     fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
         self.asked += 1;
         let id = self.asked;
@@ -213,9 +213,9 @@ impl Server {
         Some(reply["result"].clone())
     }
 
-    /// Whether it still answers, or was killed by a fault.
+    /// Whether it still answers; if not, a fault must have killed it.
     pub(super) fn answers(&mut self) -> bool {
-        // Either server answers a method that it does not know.
+        // Both kinds of server answer an unknown method.
         let answer = self.ask("chaos/unknown", &json!({}));
         answer.is_some() || self.child.wait().is_ok_and(|status| status.signal() == Some(9))
     }
@@ -266,7 +266,7 @@ impl Server {
     }
 }
 
-/// A server whose client goes away has to end, and everything that ends with it.
+/// A server whose client disconnects must exit, and with it all processes whose lifetime ends then.
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.input.take());

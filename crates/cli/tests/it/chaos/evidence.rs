@@ -1,4 +1,5 @@
-//! What is kept of a round in which an invariant did not hold: its file systems and its processes end with its namespaces.
+//! Saves the evidence of a round in which an invariant did not hold: its file systems and its processes end with its
+//! namespaces.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use super::Round;
 
-/// Keeps the evidence of a round that panics.
+/// Saves the evidence of a round that panics.
 pub(super) struct Evidence<'a>(&'a Round);
 
 impl<'a> Evidence<'a> {
@@ -33,7 +34,7 @@ impl Drop for Evidence<'_> {
     }
 }
 
-/// Copies the files of a round, and writes down its processes.
+/// Copies the files of a round, and records its processes.
 fn keep(round: &Round, kept: &Path) -> std::io::Result<()> {
     fs::create_dir(kept)?;
     fs::write(kept.join("processes"), processes())?;
@@ -46,7 +47,7 @@ fn keep(round: &Round, kept: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Number, parent, state, the limit that holds the mark, and command line of every process of the round.
+/// Pid, parent, state, the limit that holds the mark, and command line of every process of the round.
 fn processes() -> String {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let numbered = entries.filter(|path| {

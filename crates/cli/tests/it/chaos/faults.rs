@@ -36,18 +36,18 @@ pub(super) fn inject(round: &Round, is_over: &Receiver<()>) {
 
 #[derive(Clone, Copy)]
 enum Fault {
-    /// One of our processes gets SIGKILL: a server, a guardian, a runtime of a detached session, a command.
+    /// One process of windlass gets SIGKILL: a server, a guardian, a runtime of a detached session, a command.
     Kill,
-    /// Every one of our processes gets SIGKILL.
+    /// All processes of windlass get SIGKILL.
     KillAll,
-    /// One of our processes is stopped.
+    /// One process of windlass is stopped.
     Stop,
     SlowDisk,
     ClockJump,
     FullDisk,
     /// Some calls on the state directory fail.
     Errors,
-    /// A process gets no descriptors any more.
+    /// A process gets no more descriptors.
     NoDescriptors,
     /// A file in the state directory loses its end.
     Truncate,
@@ -92,7 +92,7 @@ impl Fault {
                 "clock jump"
             }
             Self::FullDisk => {
-                // It fails, which is its purpose.
+                // The write fails, as intended: it fills the disk.
                 let _ = std::fs::write(round.path("state/filling"), vec![0; 64 << 20]);
                 "full disk"
             }
@@ -131,14 +131,14 @@ impl Fault {
     }
 }
 
-/// Every regular file in the state directory but the counters of session numbers, without which numbers cannot be known.
+/// All regular files in the state directory except the counters of session numbers, which cannot be recovered.
 fn files(state: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(state).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
 }
 
-/// Whether the next Windlass will know of every runtime that has started commands. One that is not registered when it is killed
-/// together with its guardian, and whose records the disk refused as well, is known to none.
+/// Checks that the next windlass can find every runtime that has started commands. If a runtime is killed together with
+/// its guardian before it is registered, and the disk refused its records as well, no windlass knows of it.
 fn all_are_registered(round: &Round) -> Result<(), String> {
     let registered: Vec<String> = std::fs::read_dir(round.path("state/runtimes"))
         .into_iter()
@@ -161,7 +161,7 @@ fn all_are_registered(round: &Round) -> Result<(), String> {
     Ok(())
 }
 
-/// A living process in words.
+/// A description of a living process.
 fn shown(pid: u32) -> Option<String> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let state = status.lines().find_map(|line| line.strip_prefix("State:"))?.trim().to_owned();
@@ -189,7 +189,7 @@ fn signal_all(signal: Signal) {
     }
 }
 
-/// A process that has ended meanwhile needs no signal.
+/// Sends a signal; a process that has ended meanwhile needs none.
 pub(super) fn send(pid: u32, signal: Signal) {
     let _ = Process::open(Pid::new(pid)).and_then(|process| process.signal(signal));
 }
@@ -218,7 +218,7 @@ impl Round {
         self.control.write_all_at(&fields.concat(), 0).expect("the control file can be written");
     }
 
-    /// Ends every fault but those that cannot be undone.
+    /// Ends all faults except those that cannot be undone.
     pub(super) fn heal(&self) {
         self.set(&Control::default());
         let _ = std::fs::remove_file(self.path("state/filling"));

@@ -1,18 +1,18 @@
-//! Commands of one runtime: what one of them leaves running, and how the next meets it.
+//! Commands of one runtime: processes and files that one of them leaves, and their effect on the next.
 
 use serde_json::{Value, json};
 
 use super::Quarters;
 use crate::mcp::Served;
 
-/// A server for tools, and what its commands print.
+/// An MCP server, and the output of its commands.
 struct Tools(Served);
 
 impl Tools {
     fn of(quarters: &Quarters, layers: &str) -> Self {
         let words = ["mcp", "--sandbox", "workspace-write", "--sandbox-layers", layers];
         let mut command = quarters.home.windlass(&words);
-        // As in a terminal inside the user's own tmux, whose server no command reaches.
+        // As in a terminal inside the user's own tmux, whose server no command can reach.
         command.env("TMUX", "/tmp/tmux-0/default,1,0").env("TMUX_PANE", "%0").env_remove("TMUX_TMPDIR");
         let mut served = Served::of(command.current_dir(&quarters.work));
         served.greet();
@@ -33,7 +33,8 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 
-/// A client executes what its server sends, so a command meets neither the user's tmux nor the tmux of another command.
+/// A tmux client executes what its server sends, so a command must reach neither the user's tmux nor the tmux of
+/// another command.
 #[test]
 fn a_command_takes_no_part_in_the_users_tmux_nor_in_that_of_another_command() {
     let quarters = Quarters::new("tmux");

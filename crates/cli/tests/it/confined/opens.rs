@@ -1,14 +1,14 @@
-//! Opens of a confined command: the kernel carries them out by itself, unless a policy denies content. A supervisor that carried them
-//! out would make each of them wait, which the kernel counts.
+//! Opens of a confined command: the kernel carries them out by itself, unless a policy denies content. If a supervisor
+//! carried them out, each would make the command wait, which the kernel counts.
 
 use std::fs;
 
 use super::{LAYERS, Quarters};
 
-/// Opens a file often, and prints how often its shell has waited for another process.
+/// Opens a file many times, and prints how often its shell has waited for another process.
 const OPENS: &str = "i=0; while [ $i -lt 500 ]; do : < /etc/passwd; i=$((i + 1)); done
 while read -r name count; do case $name in voluntary_ctxt_switches:) echo $count;; esac; done < /proc/$$/status";
-/// A shell waits a few times in any case.
+/// A shell always waits a few times.
 const FEW: u32 = 100;
 
 fn waits(quarters: &Quarters, layers: &str, more: &[&str]) -> u32 {
@@ -29,7 +29,7 @@ fn opens_are_left_to_the_kernel_where_sessions_are_kept_by_others() {
     }
 }
 
-/// The supervisor looks paths up in its own process, in which `/proc/self` is another directory than for the caller.
+/// The supervisor resolves paths in its own process, for which `/proc/self` is another directory than for the caller.
 #[test]
 fn a_command_finds_itself_in_the_table_of_processes_where_something_is_denied() {
     let quarters = Quarters::new("itself");

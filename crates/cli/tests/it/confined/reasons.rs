@@ -1,8 +1,8 @@
-//! A denial is a refusal of the sandbox and nothing else, and it says why.
+//! A denial is a refusal by the sandbox only, and it names the reason.
 
 use super::{LAYERS, Quarters};
 
-/// They would fail without a sandbox as well: `/sys` is a file system of its own.
+/// These operations fail without a sandbox as well: `/sys` is a file system of its own.
 #[test]
 fn moving_and_linking_between_file_systems_is_no_denial() {
     let quarters = Quarters::new("devices");

@@ -1,4 +1,4 @@
-//! Rules hold for what their paths lead to, whatever commands do to the paths.
+//! Rules apply to the targets of their paths, whatever commands do to the paths.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{LAYERS, Quarters};
 use crate::rig::Seen;
 
-/// Two commands under the same rules: what the first may do must not let the second read or change more.
+/// Runs two commands under the same rules: no permitted operation of the first may let the second read or change more.
 fn one_after_the_other(name: &str, rules: &[&str], first: &str, second: &str) -> Vec<(&'static str, Seen)> {
     let check = |layers: &'static str| {
         let quarters = Quarters::new(&format!("{name}-{layers}"));
@@ -43,7 +43,7 @@ fn what_is_hidden_behind_a_link_stays_hidden_whatever_becomes_of_the_link() {
 #[test]
 fn what_is_not_there_and_must_not_be_made_is_made_by_no_detour() {
     let rules = ["--deny-read", "c/d/x", "--read-only", "away", "--read-only", "new/deep/file"];
-    // Directories on the way may be made and removed, but what has something in it takes nobody's place.
+    // Directories on the way may be created and removed, but a directory that is not empty cannot replace another.
     let first = "mkdir -p e/d; echo planted > e/d/x; mv e c2; rm -rf c; mv c2 c; ln -s c2 c
         mkdir -p c/d; mv -T c2/d c/d; echo planted > c/d/x; rmdir c/d; mv c2/d c/d; echo planted > away
         mkdir -p new/deep; echo planted > new/deep/file; echo fine > new/deep/other; mkdir from; echo planted > from/file
@@ -54,7 +54,7 @@ fn what_is_not_there_and_must_not_be_made_is_made_by_no_detour() {
     }
 }
 
-/// A place that a rule lets be changed could be exchanged for one that it does not mean.
+/// A writable path of a rule could once be exchanged for a path that the rule does not mean.
 #[test]
 fn what_can_be_changed_is_not_exchanged_for_something_else() {
     let quarters = Quarters::new("exchanged");
@@ -75,7 +75,7 @@ fn what_can_be_changed_is_not_exchanged_for_something_else() {
     }
 }
 
-/// The socket was hidden where it had been made, and nowhere else.
+/// The socket was once hidden where it had been created, and not at other paths.
 #[test]
 fn a_folder_with_a_hidden_socket_in_it_is_not_moved() {
     let quarters = Quarters::new("moved-socket");
@@ -90,7 +90,7 @@ fn a_folder_with_a_hidden_socket_in_it_is_not_moved() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Nothing could be started under such rules.
+/// Once no command could be started under such rules.
 #[test]
 fn a_repository_and_a_device_can_be_hidden() {
     let quarters = Quarters::new("hidden-repository");

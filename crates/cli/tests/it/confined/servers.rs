@@ -1,12 +1,12 @@
-//! Directories and sockets at which programs of the user expect a server of the user, where the user's environment puts them in a
-//! place that commands can write.
+//! Directories and sockets at which programs of the user expect a server of the user, where the user's environment puts
+//! them in a directory that commands can write.
 
 use std::fs;
 
 use super::{LAYERS, Quarters};
 use crate::rig::Seen;
 
-/// Each variable, what it names in the workspace, and a file that would be a server's socket.
+/// Each variable, the path in the workspace that it names, and the path of a server's socket there.
 fn places() -> Vec<(&'static str, &'static str, String)> {
     let tmux = format!("t/tmux-{}/default", rustix::process::getuid().as_raw());
     vec![
@@ -54,7 +54,7 @@ fn no_server_is_started_where_the_users_programs_look_for_one() {
     let work = quarters.work.display().to_string();
     let make: String =
         places().iter().map(|(.., file)| format!("mkdir -p $(dirname {file}); echo > {file}; ")).collect();
-    // The directories are there, and are moved away and made again.
+    // The directories exist; the command moves them away and creates them again.
     let replace: String = places()
         .iter()
         .map(|(.., file)| {

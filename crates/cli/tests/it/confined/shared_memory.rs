@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Quarters;
 
-/// A file and a directory of a program outside, gone with the test.
+/// A file and a directory of a program outside, removed with the test.
 struct Foreign(PathBuf);
 
 impl Foreign {

@@ -1,4 +1,5 @@
-//! Unix sockets between sessions: a server that one command starts is there for the next one of the same runtime.
+//! Unix sockets between sessions: the next command of the same runtime can connect to a server that an earlier one
+//! started.
 
 use serde_json::{Value, json};
 

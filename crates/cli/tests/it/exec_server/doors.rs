@@ -1,4 +1,4 @@
-//! Which addresses it listens on, and which callers it serves there.
+//! The addresses on which it listens, and the callers that it serves there.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use windlass_sys::signal::Signal;
 
 use crate::rig::{Doomed, Home, Running};
 
-/// What a WebSocket client says first, beside what it calls the server and shows to it.
+/// The headers of a WebSocket client's first request, without the host and credentials.
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
 
 /// The status of the answer to a request.
@@ -21,12 +21,12 @@ fn status(address: &str, path: &str, header: &str) -> String {
     String::from_utf8_lossy(&status[9..]).into_owned()
 }
 
-/// Starts a server, lets the test knock, and ends it.
+/// Starts a server, lets the test connect, and ends it.
 fn knock(words: &[&str], home: &Home, test: impl FnOnce(&str)) {
     let words = [&["exec-server", "--listen", "ws://127.0.0.1:0"], words].concat();
     let mut server = Running::of(home.windlass(&words).current_dir(home.path()));
     let _doomed = Doomed::hold(&json!(server.child.id()));
-    // The first line, and nothing else, is what clients connect to.
+    // The first line is the URL for clients, and nothing else.
     let line = server.line();
     let address = line.trim_end().strip_prefix("ws://127.0.0.1:").expect("a port of the loopback address");
     test(&format!("127.0.0.1:{address}"));

@@ -1,4 +1,4 @@
-//! File operations of a client that wants them to be kept from something.
+//! File operations of a client that requests a sandbox for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use windlass_testkit::{Scratch, base64};
 
 use super::{Exec, project_only};
 
-/// A project beside the server's own records, something outside of it, and what a client may touch of both.
+/// A project beside the server's own records, a directory outside of it, and the client's permissions for both.
 struct Ground {
     exec: Exec,
     project: PathBuf,
@@ -17,7 +17,7 @@ struct Ground {
     sandbox: Value,
 }
 
-/// Whatever keeps to it.
+/// The layers that enforce the permissions.
 const LAYERS: [&str; 2] = ["all", "landlock"];
 
 impl Ground {
@@ -39,7 +39,7 @@ impl Ground {
         Self { exec, project, outside, sandbox }
     }
 
-    /// An operation on a path, with more to say about it.
+    /// An operation on a path, with further parameters.
     fn ask(&mut self, method: &str, path: &Path, more: Value) -> Result<Value, ServerError> {
         let mut params = more;
         params["path"] = json!(uri(path));
@@ -106,7 +106,7 @@ fn what_is_inside_is_changed_and_what_is_outside_is_only_read() {
     }
 }
 
-/// A path may be inside while the file it leads to is not.
+/// A path may be inside while the file to which it leads is not.
 #[test]
 fn links_lead_no_further_than_the_sandbox() {
     for layers in LAYERS {
@@ -151,7 +151,7 @@ fn an_opened_file_is_read_in_blocks_and_a_hidden_one_is_not_opened() {
     }
 }
 
-/// What needs no enforcing costs no process.
+/// An operation that needs no enforcement starts no process.
 #[test]
 fn files_that_may_all_be_touched_are_whatever_the_network() {
     let mut ground = Ground::new("files-free", "all");
@@ -164,7 +164,7 @@ fn files_that_may_all_be_touched_are_whatever_the_network() {
     ground.end();
 }
 
-/// What a client denies is denied in every operation and every process, whatever a process did before.
+/// The denials of a client apply to every operation and every process, whatever a process did before.
 #[test]
 fn what_is_denied_stays_denied_whatever_a_process_does() {
     for layers in LAYERS {
@@ -192,7 +192,7 @@ fn what_is_denied_stays_denied_whatever_a_process_does() {
         params["sandbox"] = ground.sandbox.clone();
         ground.exec.begin(&params);
         let said = ground.exec.printed("p", ("", 0));
-        // Links there once led the plan outside; now a command makes nothing where git keeps submodules.
+        // Links there once led the plan outside; now commands cannot create anything where git keeps submodules.
         assert!(!project.join(".git/modules").exists(), "{layers}: {said}");
         for path in [there.clone(), project.join("a/hidden")] {
             let refusal = ground.ask("fs/readFile", &path, json!({})).expect_err("it is denied");
@@ -233,7 +233,7 @@ fn patterns_are_denied_however_they_are_written() {
     ground.end();
 }
 
-/// What was written there was gone at once, or was written outside.
+/// Files that were written to such paths were once lost at once, or were written outside.
 #[test]
 fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
     for layers in LAYERS {
@@ -243,7 +243,7 @@ fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
             assert!(refusal.message.contains("of its own"), "{refusal}");
             assert!(!Path::new(path).exists());
         }
-        // A link that leads there is not there itself.
+        // A link that leads to such a path is not at such a path itself.
         let link = ground.project.join("masked.service");
         std::os::unix::fs::symlink("/dev/null", &link).expect("it can be made");
         let refusal = ground.ask("fs/readFile", &link, json!({})).expect_err("it leads there");
@@ -254,7 +254,7 @@ fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
     }
 }
 
-/// A file that was hidden was told to be removed, and stayed.
+/// The removal of a hidden file was once reported as done, and the file stayed.
 #[test]
 fn what_is_hidden_is_not_allowed_rather_than_missing() {
     for layers in LAYERS {
@@ -279,7 +279,7 @@ fn what_is_hidden_is_not_allowed_rather_than_missing() {
     }
 }
 
-/// The program that does the work is there, too.
+/// The program that does the work is at a hidden path, too.
 #[test]
 fn a_sandbox_may_hide_the_program_itself() {
     let mut ground = Ground::new("files-program", "all");

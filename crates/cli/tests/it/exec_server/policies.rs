@@ -1,4 +1,5 @@
-//! Processes of one server with different permissions: a unix socket of one of them is no way to do more than its caller may.
+//! Processes of one server with different permissions: the unix socket of one gives no caller more permissions than it
+//! has.
 
 use serde_json::{Value, json};
 use windlass_testkit::Scratch;
@@ -6,7 +7,7 @@ use windlass_testkit::wire::Message;
 
 use super::Exec;
 
-/// Makes the files that its callers name.
+/// A server that creates the files that its callers name.
 const SERVER: &str = "import socket, sys
 listener = socket.socket(socket.AF_UNIX); listener.bind(sys.argv[1]); listener.listen(); print('ready', flush=True)
 while True:
@@ -18,7 +19,7 @@ const CLIENT: &str = "import socket, sys
 caller = socket.socket(socket.AF_UNIX); caller.connect(sys.argv[1]); caller.sendall(sys.argv[2].encode())
 print(caller.recv(9).decode())";
 
-/// Where processes with all of these permissions meet, and a place where only one of them may write.
+/// A directory in which processes with all of these permissions meet, and one in which only one of them may write.
 struct Places {
     meeting: Scratch,
     outside: Scratch,

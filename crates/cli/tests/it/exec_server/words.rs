@@ -1,5 +1,5 @@
-//! The same requests to Codex's own exec-server and to ours: the same refusals, but for how a number of the wrong type is
-//! called and what the shapes of parameters are named inside.
+//! Sends the same requests to Codex's own exec-server and to windlass: the errors are the same, except for the
+//! description of a number of the wrong type and the internal names of parameter types.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use windlass_testkit::wire::Wire;
 use super::Exec;
 use crate::rig::Home;
 
-/// A request of each kind that is understood, and cannot be fulfilled where that can be.
+/// A request of each known kind; those that can fail do.
 fn requests() -> Vec<(&'static str, Value)> {
     let policy = json!({
         "inherit": "none", "ignoreDefaultExcludes": true, "exclude": [], "set": {}, "includeOnly": [],
@@ -48,7 +48,7 @@ fn requests() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// In the place of something else.
+/// Values of all types, to replace another one.
 fn anything() -> Vec<Value> {
     let numbers = [json!(1), json!(1.5), json!(-1), json!(1e30), json!(1_u64 << 63)];
     let others =
@@ -56,7 +56,7 @@ fn anything() -> Vec<Value> {
     numbers.into_iter().chain(others).collect()
 }
 
-/// The object without each of its members, and with anything in the place of each, down to the members of members.
+/// The object without each of its members, and with each of [`anything`] in place of each member, recursively.
 fn variants(object: &Map<String, Value>) -> Vec<Value> {
     let mut all = Vec::new();
     for (name, member) in object {
@@ -73,7 +73,7 @@ fn variants(object: &Map<String, Value>) -> Vec<Value> {
     all
 }
 
-/// What both are expected to say of a request, of what they say.
+/// The part of an error message that both servers are expected to have in common.
 fn in_common(message: &str) -> String {
     let (given, expected) = message.split_once(", expected ").unwrap_or((message, ""));
     let is_number = |kind: &str| given.starts_with(&format!("invalid {kind} `")) || given == "invalid number";
@@ -90,7 +90,7 @@ fn in_common(message: &str) -> String {
     }
 }
 
-/// What is answered, as far as both can be expected to give the same.
+/// The part of the answer that is expected to be the same for both.
 fn answer(wire: &mut Wire, home: &Path, (method, params): (&str, &Value)) -> Value {
     let home = home.display().to_string();
     let params = serde_json::from_str(&params.to_string().replace("HOME", &home)).expect("it was JSON");
@@ -100,9 +100,9 @@ fn answer(wire: &mut Wire, home: &Path, (method, params): (&str, &Value)) -> Val
     }
 }
 
-/// What is more here than there, so that something else is said of it.
+/// Whether windlass supports more than the original here, so that the answers differ.
 fn is_more(method: &str, params: &Value) -> bool {
-    // There are more signals, and walks may go further.
+    // Windlass supports more signals, and longer walks.
     let is_far = |member: &Value| member.as_u64().is_some_and(|number| number > 50_000);
     match method {
         "process/signal" => {

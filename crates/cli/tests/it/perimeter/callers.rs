@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Server, User};
 use crate::rig::{Home, Seen, WINDLASS, as_ordinary, give_to_ordinary};
 
-/// Asks a server whether it is there, and prints what came of it.
+/// Sends a request to a server, and prints the result.
 const PROBE: &str = r"
 import socket, sys
 kind, place = sys.argv[1].split('://')
@@ -26,7 +26,7 @@ except OSError:
     print('cut off')
 ";
 
-/// Everything at once, and gone: there is no process left to look for when the server reads it.
+/// Sends everything at once and exits: when the server reads it, the process no longer exists.
 const SAY_AND_LEAVE: &str = r"
 import base64, json, os, socket, struct, sys
 host, port = sys.argv[1].split('://')[1].rsplit(':', 1)
@@ -65,7 +65,7 @@ impl Callers {
         Self::of(name, User::Own)
     }
 
-    /// The server and its callers are processes of this user.
+    /// The server and its callers run as this user.
     fn of(name: &str, user: User) -> Self {
         let home = Home::new(&format!("callers-{name}-{user:?}"));
         let work = home.path().join("work");
@@ -113,7 +113,7 @@ impl Callers {
         for layers in ["all", "landlock"] {
             let seen = self.confined(layers, PROBE, &[&server.url]);
             let is_unix = server.url.starts_with("unix");
-            // Unix sockets of others are already kept away by the sandbox.
+            // The sandbox itself denies the unix sockets of other programs.
             let expected = if is_unix { "cut off\n" } else { "refused\n" };
             assert_eq!(seen.stdout, expected, "{layers} {}: {seen:?}", server.url);
             if !is_unix {
@@ -143,7 +143,7 @@ fn no_listener_serves(user: User) {
     callers.check(&["mcp", "--http", "127.0.0.1:0", "--env-inherit", "core"]);
 }
 
-/// The sandbox lets a command use a socket that a rule names. The server itself refuses it then.
+/// The sandbox lets a command connect to a socket that a rule names. The server itself then rejects the caller.
 #[test]
 fn a_server_at_a_socket_that_a_rule_opens_refuses_a_confined_caller_itself() {
     for user in [User::Own, User::Ordinary] {
@@ -192,7 +192,7 @@ fn no_listener_of_ours_is_reached_through_the_proxy_of_a_sandbox() {
     }
 }
 
-/// The client in a sandbox says why it is refused, also where the connection is encrypted by then.
+/// The client in a sandbox reports the reason of the rejection, also on an encrypted connection.
 #[test]
 fn a_client_in_a_sandbox_is_told_why_the_server_refuses_it() {
     let callers = Callers::new("told");
@@ -207,7 +207,7 @@ fn a_client_in_a_sandbox_is_told_why_the_server_refuses_it() {
     }
 }
 
-/// Without a token, a caller that cannot be found is not served.
+/// Without a token, a caller whose process cannot be found is not served.
 #[test]
 fn a_caller_that_says_everything_at_once_and_leaves_is_not_served_without_a_token() {
     let callers = Callers::new("leavers");
@@ -217,7 +217,7 @@ fn a_caller_that_says_everything_at_once_and_leaves_is_not_served_without_a_toke
         let proof = callers.home.path().join(layers);
         let seen = callers.confined(layers, SAY_AND_LEAVE, &[&server.url, proof.to_str().expect("UTF-8")]);
         assert_eq!(seen.code, 0, "{layers}: {seen:?}");
-        // The next caller is served after the one before was judged.
+        // The next caller is served after the check of the one before.
         assert_eq!(callers.unconfined(PROBE, &[&server.url]).stdout, "answered\n");
         assert!(!proof.exists(), "{layers}: the server ran a command for a confined caller");
     }
@@ -235,7 +235,7 @@ fn a_loopback_address_without_a_token_needs_insecure_loopback() {
     }
 }
 
-/// Standard input is empty here, so a server that reads it is done at once.
+/// Standard input is empty here, so a server that reads it exits at once.
 #[test]
 fn the_exec_server_serves_its_own_input_and_output_unless_told_otherwise() {
     let seen = Home::new("callers-default").seen(&["exec-server"]);

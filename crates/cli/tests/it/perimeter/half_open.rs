@@ -1,5 +1,5 @@
-//! Connections that never finish their request, or never begin one: however many there are, clients that show the token are
-//! served.
+//! Connections that never finish their request, or never begin one: clients with the token are served, however many of
+//! these connections there are.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,29 +16,30 @@ use crate::rig::Home;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// More than a server keeps at a time.
+/// More connections than a server keeps at a time.
 const HALF_OPEN: usize = 600;
 
-/// Requests in a row that must all be answered.
+/// The number of consecutive requests that must all be answered.
 const REQUESTS: usize = 20;
 
 /// A request that is not answered after this time hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The shortest deadline after which a server gives up a connection: a client that has to wait for one is locked out.
+/// The shortest deadline after which a server closes a connection: a client that has to wait for one is locked out.
 const SHORTEST_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The bytes that an attacker without a token sends on each connection.
 const HALF_A_REQUEST: &str = "GET / HTTP/1.1\r\nHost: localh";
 
-/// An attacker, in a thread: keeps connections open that have sent something, and replaces each one that the server closes.
+/// An attacker, in a thread: keeps connections open on which it has sent something, and replaces each one that the
+/// server closes.
 struct Attacker {
     renewing: Option<std::thread::JoinHandle<()>>,
     stop: Option<OwnedFd>,
 }
 
 impl Attacker {
-    /// Returns once all of its connections are open.
+    /// Starts the thread, and returns once all of its connections are open.
     fn start<S: AsFd + Send + 'static>(connect: impl Fn() -> S + Send + 'static) -> Self {
         let mut open: Vec<S> = (0..HALF_OPEN).map(|_| connect()).collect();
         let (stop, stopped) = UnixStream::pair().expect("two sockets");
@@ -55,7 +56,7 @@ impl Drop for Attacker {
     }
 }
 
-/// Waits until the server closes some of them and replaces those; false once it is told to stop.
+/// Waits until the server closes some connections and replaces them; returns false after the signal to stop.
 fn renew<S: AsFd>(open: &mut [S], connect: &impl Fn() -> S, stopped: &UnixStream) -> bool {
     let mut watched: Vec<_> = open.iter().map(|stream| PollFd::new(stream, PollFlags::RDHUP)).collect();
     watched.push(PollFd::from_borrowed_fd(stopped.as_fd(), PollFlags::IN));
@@ -74,12 +75,12 @@ fn half_open(server: SocketAddr) -> TcpStream {
 
 fn opened<S: Write>(stream: std::io::Result<S>, says: &str) -> S {
     let mut stream = stream.expect("the server listens");
-    // The server may close it before it takes this.
+    // The server may close the connection before it reads this.
     let _ = stream.write_all(says.as_bytes());
     stream
 }
 
-/// The status of the answer to a request, if there is one in time.
+/// The status of the answer to a request, if it arrives in time.
 fn status(server: SocketAddr, request: &str, until: Instant) -> Result<String, std::io::Error> {
     let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     let mut stream = TcpStream::connect_timeout(&server, left())?;
@@ -94,8 +95,8 @@ fn status_on(stream: &mut (impl Read + Write), request: &str) -> Result<String, 
     Ok(String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
-/// Lets an idle server and the attacked one answer in turn. Each single answer of the attacked one is compared: one that waited for a
-/// deadline does not disappear among quick ones. A machine that does other things as well slows both down.
+/// Sends requests to an idle server and to the attacked one in turn. Each single answer of the attacked server is
+/// compared: one that waited for a deadline is not hidden by quick ones. Other load on the machine slows both down.
 fn each_is_answered_soon(what: &str, idle: impl Fn() -> Duration, attacked: impl Fn() -> Duration) {
     const MOST_TIMES: u32 = 20;
     let (idle, attacked): (Vec<_>, Vec<_>) = (0..REQUESTS).map(|_| (idle(), attacked())).unzip();
@@ -151,7 +152,7 @@ fn half_open_connections_lock_no_client_out_of_the_exec_server() {
     );
 }
 
-/// The client has the token, and says nothing after the handshake.
+/// The client has the token, and sends nothing after the handshake.
 #[test]
 fn silent_websockets_lock_no_client_out() {
     for dialect in ["app-server", "exec-server"] {
@@ -185,7 +186,7 @@ fn silent_connections_lock_no_client_out_of_a_unix_socket() {
     }
 }
 
-/// A request to the server of the Model Context Protocol, which announces a body of this length.
+/// A request to the MCP server that announces a body of this length.
 fn discover(length: Option<usize>) -> String {
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let body =
@@ -205,7 +206,7 @@ fn half_open_connections_lock_no_client_out_of_the_mcp_server() {
     check(&MCP, HALF_A_REQUEST, (&discover(None), "200"));
 }
 
-/// The client has the token. It announces more than it sends, or sends nothing more after its first request.
+/// The client has the token. It announces more than it sends, or sends nothing after its first request.
 #[test]
 fn clients_that_send_no_more_lock_no_other_out_of_the_mcp_server() {
     for says in [discover(Some(100_000)), discover(None)] {
@@ -213,9 +214,9 @@ fn clients_that_send_no_more_lock_no_other_out_of_the_mcp_server() {
     }
 }
 
-/// Connections that have sent half a request and stay as they are. Returns once the server keeps as many as it ever does.
+/// Opens connections with half a request on each. Returns once the server holds its maximum of connections.
 fn hold_half_open(server: SocketAddr) -> Vec<TcpStream> {
-    /// The most that a server keeps.
+    /// The most connections that a server holds.
     const KEPT: usize = 128;
     let mut open: Vec<TcpStream> = (0..HALF_OPEN).map(|_| half_open(server)).collect();
     let until = Instant::now() + PATIENCE;
@@ -234,11 +235,11 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Without a token the server looks for the process behind a caller, which takes long. It must not do so for callers that have
-/// asked for nothing.
+/// Without a token the server looks for the process of each caller, which takes long. It must not do so for callers
+/// that have not sent a request.
 #[test]
 fn half_open_connections_make_a_server_without_a_token_no_slower() {
-    /// As much slower as it may look while other things run on the machine.
+    /// The factor by which it may appear slower while other processes run on the machine.
     const MOST: u32 = 8;
     for dialect in ["exec-server", "app-server"] {
         let home = Home::new(&format!("half-open-ratio-{dialect}"));

@@ -7,7 +7,7 @@ use super::secret_files::called_with;
 use crate::mcp::Served;
 use crate::rig::Home;
 
-/// The server of a client of this name.
+/// The server of a client with this name.
 struct Client(Served);
 
 impl Client {
@@ -22,7 +22,7 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// Starts a session that prints a line and stays, and gives its number.
+    /// Starts a session that prints a line and stays, and returns its number.
     fn keep(&mut self, name: &str, lifetime: &str) -> u64 {
         let cmd = format!("echo of {name}; read -r line; echo got it");
         let until = json!({ "pattern": format!("of {name}") });
@@ -31,7 +31,7 @@ impl Client {
         started["structuredContent"]["session"].as_u64().unwrap_or_else(|| panic!("{started}"))
     }
 
-    /// Checks that a session is not there for this client, by all that a client can ask of it.
+    /// Checks with all requests of a client that it does not see a session.
     fn does_not_see(&mut self, session: &Value) {
         for (tool, arguments) in [
             ("read_output", json!({ "session_id": session, "tail_lines": 9 })),
@@ -65,7 +65,7 @@ impl Client {
     }
 }
 
-/// Whatever becomes of a test, its detached sessions end with it.
+/// Ends the detached sessions of a test, also if it fails.
 struct Ends<'a>(&'a Home);
 
 impl Drop for Ends<'_> {
@@ -91,7 +91,7 @@ fn a_client_does_not_see_the_sessions_of_another_client() {
         beta.does_not_see(&json!(name));
         alpha.sees(&json!(number), &format!("of {name}"));
     }
-    // The name is taken by another client, which this one cannot know.
+    // Another client has taken the name, which this one cannot know.
     let own = beta.keep("pet", "detached");
     beta.sees(&json!("pet"), "of pet");
     alpha.does_not_see(&json!(own));
@@ -99,7 +99,7 @@ fn a_client_does_not_see_the_sessions_of_another_client() {
     assert_eq!(again["isError"], true, "its own name is taken: {again}");
 }
 
-/// Clients call themselves what they like, and many instances of one program have the same name.
+/// Clients choose their own names, and many instances of one program have the same name.
 #[test]
 fn a_client_of_the_same_name_in_another_directory_does_not_see_the_sessions() {
     let home = Home::new("owners-directories");
@@ -171,7 +171,7 @@ fn the_next_server_of_a_client_goes_on_with_its_sessions() {
     other.does_not_see(&json!(pet));
 }
 
-/// A server that shares lists, reads and stops sessions that other windlasses run.
+/// A server with the sharing option lists, reads and stops sessions that other runtimes run.
 #[test]
 fn a_server_that_shares_lists_reads_and_stops_running_sessions_of_others() {
     let home = Home::new("owners-running");
@@ -208,7 +208,7 @@ fn a_server_that_shares_lists_reads_and_stops_running_sessions_of_others() {
     }
     assert_eq!(running.exit_code(), Some(143));
     alpha.sees(&json!(mortal), "of mortal");
-    // Without it, none of this is there.
+    // Without the option, none of this is visible.
     alpha.does_not_see(&web);
 }
 

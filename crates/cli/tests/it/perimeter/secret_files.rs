@@ -1,5 +1,5 @@
-//! Files with secrets that a server was given: no confined command of that server reads them, wherever they lie and whatever
-//! becomes of them while the server runs.
+//! Files with secrets that a server was given: no confined command of that server reads them, wherever they are and
+//! however they change while the server runs.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 const NEXT_TOKEN: &str = "fedcba9876543210fedcba9876543210";
 const NOBODY: u32 = 65534;
 
-/// Tries to read every file that is named, in each way that gives its content.
+/// Tries to read every named file, in each way that returns its content.
 const READ_ALL: &str = r#"
 for file; do
     cat "$file"; head -c 200 < "$file"; cp "$file" copied && cat copied
@@ -36,7 +36,7 @@ struct Case {
     layers: &'static str,
 }
 
-/// Root as well as an ordinary user, with and without namespaces.
+/// Root and an ordinary user, with and without namespaces.
 fn cases() -> impl Iterator<Item = Case> {
     let users = if rustix::process::geteuid().is_root() { &[false, true][..] } else { &[true] };
     users
@@ -44,7 +44,7 @@ fn cases() -> impl Iterator<Item = Case> {
         .flat_map(|is_ordinary| ["all", "landlock"].map(|layers| Case { is_ordinary: *is_ordinary, layers }))
 }
 
-/// A workspace with a token behind a link, another one and a private key, and the records of a server beside it.
+/// A workspace with a token behind a link, another token and a private key, and the records of a server beside it.
 struct Place {
     home: Home,
     case: Case,
@@ -122,7 +122,7 @@ impl Place {
         }
     }
 
-    /// The words of a command that reads all of these files.
+    /// The arguments of a command that reads all of these files.
     fn reading<'a>(files: &[&'a str]) -> Vec<&'a str> {
         [&["sh", "-c", READ_ALL, "sh"], files].concat()
     }
@@ -150,7 +150,7 @@ fn commands_of_an_app_server_read_neither_its_token_nor_its_key() {
             String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
         };
         place.check("app-server", &read(&Place::reading(&["token", &linked, &real, "key.pem", &key])));
-        // The link leads elsewhere by now, and the server still takes the token that it was started with.
+        // The link leads elsewhere by now, and the server still accepts the token with which it was started.
         place.put("keys/next", NEXT_TOKEN);
         fs::remove_file(place.path("work/token")).expect("it is removed");
         symlink("../keys/next", place.path("work/token")).expect("a link");
@@ -179,7 +179,7 @@ fn a_secret_that_is_replaced_while_a_command_runs_stays_hidden_from_it() {
         let words = ["run", "--server", url, "--token-file", &real, "--", "sh", "-c", &script, "sh"];
         let mut command = place.windlass(&[&words[..], &["token-file", &token]].concat());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("windlass starts");
-        // Opened once the command reads it.
+        // The open returns once the command reads the pipe.
         let mut told = fs::OpenOptions::new().write(true).open(&pipe).expect("the command reads it");
         place.put("work/token-file", NEXT_TOKEN);
         told.write_all(b"replaced\n").expect("the command takes it");

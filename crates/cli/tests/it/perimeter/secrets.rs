@@ -1,4 +1,5 @@
-//! Secrets in a server's environment that its commands do not get: no command finds them in the server's process instead.
+//! Secrets in a server's environment that its commands do not get: no command finds them in the server's process
+//! either.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +14,7 @@ use crate::rig::{Home, WINDLASS, as_ordinary};
 
 const NAME: &str = "WINDLASS_CANARY_KEY";
 
-/// The user and the home of a server, and a secret in its environment.
+/// The user and the home directory of a server, and a secret in its environment.
 struct Canary {
     home: Home,
     value: String,
@@ -51,8 +52,8 @@ impl Canary {
         self.home.path().join("work")
     }
 
-    /// Looks for the secret in the environment of every process that shows it, and says how many those were; and tries to
-    /// open the memory of the process that started it.
+    /// A script that looks for the secret in every readable environment of a process, and prints the number of those;
+    /// it also tries to open the memory of the process that started it.
     fn search(&self) -> String {
         let (first, rest) = self.value.split_at(1);
         format!(
@@ -155,7 +156,7 @@ fn the_searching_script_finds_the_secret_in_a_parent_that_is_not_protected() {
     }
 }
 
-/// The way to a sandbox leads through files of our own process that are closed to other processes.
+/// The setup of a sandbox uses files of this program's own process that are closed to other processes.
 #[test]
 fn a_confined_command_finds_no_secret_and_opens_no_memory_of_its_server() {
     for user in [User::Own, User::Ordinary] {

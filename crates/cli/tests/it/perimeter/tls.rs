@@ -1,4 +1,4 @@
-//! Encrypted connections: servers that other machines can reach need a certificate, and clients check it.
+//! Encrypted connections: servers that other machines can reach need a certificate, and clients verify it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,12 +40,12 @@ impl Files {
         Self { certificate, key, token, home }
     }
 
-    /// The words that make a server encrypt.
+    /// The options that make a server encrypt.
     fn tls(&self) -> [&str; 4] {
         ["--tls-cert", text(&self.certificate), "--tls-key", text(&self.key)]
     }
 
-    /// A server of a dialect on an encrypted address that asks for the token, by its port.
+    /// Starts a server of a dialect on an encrypted address that requires the token; returns it with its port.
     fn serve(&self, dialect: &str) -> (Server, String) {
         let words = [dialect, "--listen", "wss://127.0.0.1:0", "--ws-token-file", text(&self.token)];
         let server = Server::start(&self.home, &[&words[..], &self.tls()].concat());
@@ -72,7 +72,7 @@ fn a_command_runs_on_an_encrypted_server_that_shows_a_good_certificate() {
         let seen = files.run(&words);
         assert_eq!((seen.code, seen.stdout.as_str()), (0, "hello\n"), "{seen:?}");
     }
-    // More than any buffer on the way takes at once, and nothing after it.
+    // More than all buffers on the way hold, and nothing after it.
     let flood = [
         "--server",
         &named,
@@ -125,7 +125,8 @@ fn a_server_whose_certificate_is_not_trusted_hears_nothing() {
     assert_eq!((seen.code, seen.stdout.as_str()), (125, ""), "{seen:?}");
 }
 
-/// Asks over TLS, as the first argument says, with the token in the third where there is one; the certificate is in the second.
+/// Sends a request over TLS, as the first argument says; the second argument is the certificate, and the third one, if
+/// there is one, the token.
 const ASK: &str = r"
 import json, ssl, sys, urllib.request
 url, certificate, token = sys.argv[1:4]
@@ -176,7 +177,7 @@ fn an_address_that_other_machines_can_reach_needs_a_certificate() {
         for said in ["connections are not encrypted", "--tls-cert", "--tls-key", "--insecure-plaintext"] {
             assert!(seen.stderr.contains(said), "{words:?}: {seen:?}");
         }
-        // Said in full, it is done.
+        // If the option requests it explicitly, the server runs without encryption.
         let server = Server::start(&files.home, &[words, &["--insecure-plaintext"]].concat());
         assert!(server.url.starts_with("ws://0.0.0.0:") || server.url.starts_with("http://0.0.0.0:"));
     }

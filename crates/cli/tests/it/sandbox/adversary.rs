@@ -1,6 +1,6 @@
-//! A standing adversary: confined programs attack the tree while the runtime works in it, both in an order that a seed decides. It
-//! runs for a few seconds here, and for as long as `WINDLASS_TEST_ADVERSARY_SECONDS` says; the seed is printed, and
-//! `WINDLASS_TEST_ADVERSARY_SEED` repeats it.
+//! A standing adversary: confined programs attack the tree while the runtime works in it, both in an order that a seed
+//! decides. It runs for a few seconds here, and for `WINDLASS_TEST_ADVERSARY_SECONDS` if that is set; the seed is
+//! printed, and `WINDLASS_TEST_ADVERSARY_SEED` repeats it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, Output, Stdio};
@@ -59,21 +59,21 @@ fn confined(stage: &Stage, layers: &str, rules: &[&str], command: &[&str]) -> Ve
     [&policy[..], rules, &["--"], command].concat().into_iter().map(str::to_owned).collect()
 }
 
-/// A number of seconds or a seed that whoever runs the test has chosen.
+/// A number of seconds or a seed from the environment of the tests.
 fn chosen(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// What the runtime, and the user beside it, do while the tree is attacked.
+/// The work of the runtime, and of the user beside it, while the tree is attacked.
 fn work(stage: &Stage, layers: &str, served: &mut Served, turn: u64) {
     let run = |words: &[String]| stage.command(words).output().expect("it starts");
     let is_sound = |output: &Output| {
-        // A tree that changes all the time may keep a sandbox from being set up; then nothing was started.
+        // A tree that changes all the time may prevent a sandbox from being set up; then no command was started.
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code().is_some_and(|code| code != 101), "{layers}: {output:?}");
         assert!(!said.contains("panicked"), "{layers}: {said}");
     };
-    // In no fixed order, so that every moment meets every state of the tree.
+    // In no fixed order, so that every kind of work meets every state of the tree.
     match (turn.wrapping_mul(6_364_136_223_846_793_005) >> 33) % 5 {
         0 => is_sound(&run(&confined(stage, layers, &[], &["sh", "-c", "echo x > a/x; git add -A; true"]))),
         1 => {
@@ -87,7 +87,7 @@ fn work(stage: &Stage, layers: &str, served: &mut Served, turn: u64) {
             served.ask("exec", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
         }
         3 => {
-            // An editor of the user's saves a file that is denied.
+            // An editor of the user saves a denied file.
             run(&["sh", "-c", "echo 'secret of the user' > ../saved && mv -f ../saved denied"]
                 .map(str::to_owned));
         }
@@ -137,7 +137,7 @@ fn an_adversary_changes_nothing_outside_while_the_runtime_works_beside_it() {
     }
 }
 
-/// Otherwise the test beside this one would show nothing.
+/// Without this test, the one beside it would show nothing.
 #[test]
 fn the_adversary_changes_what_is_outside_where_nothing_confines_it() {
     let stage = Stage::new("adversary-bare", Owner::ordinary());

@@ -1,11 +1,11 @@
-//! The attempts as the harness sees them: what the program lists, and what it says of each.
+//! The attempts as the tests see them: the list of the program, and the reported results.
 
 use std::fmt::Write;
 use std::process::Stdio;
 
 use super::stage::Stage;
 
-/// One way out, as the program describes it.
+/// One attempt to escape, as the program describes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
     pub(crate) name: String,
@@ -22,7 +22,7 @@ impl Attempt {
     }
 }
 
-/// How one ended.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Blocked(String),
@@ -42,7 +42,7 @@ impl Outcome {
     }
 }
 
-/// An attempt and how it ended.
+/// An attempt and its result.
 #[derive(Debug)]
 pub(crate) struct Attempted {
     pub(crate) attempt: Attempt,
@@ -50,7 +50,7 @@ pub(crate) struct Attempted {
 }
 
 impl Attempted {
-    /// One that got out, of which only is known who must stop it.
+    /// An attempt that escaped, of which only the layer that must stop it matters.
     pub(crate) fn escaped(stopped_by: &str) -> Self {
         let attempt = Attempt { name: "some".into(), category: "some".into(), stopped_by: stopped_by.into() };
         Self { attempt, outcome: Outcome::Escaped("by chance".into()) }
@@ -58,7 +58,7 @@ impl Attempted {
 }
 
 impl Stage {
-    /// All attempts there are.
+    /// All attempts of the program.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         let listed =
             self.command(&[self.program(), "list".to_owned()]).output().expect("the list can be had");
@@ -66,14 +66,15 @@ impl Stage {
         text.lines().map(Attempt::parse).collect()
     }
 
-    /// Runs every attempt behind these words, with a descriptor open that nobody inside should have.
+    /// Runs every attempt behind these words, with an open descriptor that no process inside should have.
     pub(crate) fn attempt(&self, prefix: &[String]) -> Vec<Attempted> {
         let leaking = ["sh", "-c", "exec 9<\"$OUTSIDE\"; exec \"$@\"", "sh"].map(str::to_owned);
         let attack = [self.program(), "run".to_owned(), "all".to_owned()];
         let words: Vec<_> = leaking.into_iter().chain(prefix.iter().cloned()).chain(attack).collect();
         let mut command = self.command(&words);
         if prefix.is_empty() {
-            // An attempt that this kernel or this user cannot make at all is then untried instead of stopped.
+            // With this variable, an attempt that this kernel or this user cannot make at all is reported as untried
+            // instead of stopped.
             command.env("NOTHING_STOPS", "1");
         }
         let output = command.stderr(Stdio::inherit()).output().expect("the attempts can be run");
@@ -89,7 +90,7 @@ fn attempted(attempt: Attempt, said: &str) -> Attempted {
     Attempted { attempt, outcome }
 }
 
-/// How an attempt ended, if the program came to say so.
+/// The result of an attempt, if the program reported one.
 pub(super) fn outcome_of(name: &str, said: &str) -> Option<Outcome> {
     let start = format!("{name}: ");
     said.lines().find_map(|line| line.strip_prefix(&start)).map(Outcome::parse)

@@ -1,16 +1,16 @@
-//! A sandbox as words on the command line. The one place that knows how it is asked for.
+//! The sandbox options of the command line. Only this file knows their syntax.
 
 use super::attempts::Attempt;
 use super::stage::Stage;
 
-/// What the sandbox lets a command change.
+/// The files that the sandbox lets a command change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     ReadOnly,
     WorkspaceWrite,
 }
 
-/// Whom the sandbox lets it speak to.
+/// The hosts to which the sandbox lets a command connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Network {
     Off,
@@ -18,19 +18,20 @@ pub(crate) enum Network {
     On,
 }
 
-/// Of what the sandbox is made.
+/// The layers of the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layers {
-    /// Whatever the machine offers.
+    /// All layers of the machine.
     All,
-    /// Only what needs no namespaces.
+    /// Only those that need no namespaces.
     Landlock,
 }
 
-/// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others.
+/// Attempts that a sandbox without namespaces admits not to stop (`windlass sandbox explain`): they see processes and
+/// sockets of others.
 const ADMITTED: &[&str] = &["victim_seen", "network_table_read"];
 
-/// One sandbox to hold to account.
+/// A sandbox under test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Confinement {
     pub(crate) policy: Policy,
@@ -39,13 +40,13 @@ pub(crate) struct Confinement {
 }
 
 impl Confinement {
-    /// The words that go before a command to run it in this sandbox.
+    /// The words before a command that run it in this sandbox.
     pub(crate) fn words(self, stage: &Stage) -> Vec<String> {
         let run = [stage.windlass(), "run".to_owned()];
         run.into_iter().chain(self.flags(stage)).chain(["--".to_owned()]).collect()
     }
 
-    /// What `windlass run` is told, with the stage's roots and secrets.
+    /// The options of `windlass run`, with the stage's roots and secrets.
     pub(crate) fn flags(self, stage: &Stage) -> Vec<String> {
         let policy = match self.policy {
             Policy::ReadOnly => "read-only",

@@ -1,4 +1,4 @@
-//! Denied operations are reported: what a command tried, on what, and by which rule it was denied.
+//! Reports of denied operations: the operation, its target, and the rule that denied it.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use super::stage::{Owner, Stage};
 use super::workspaces::both;
 use super::{Network, WORKSPACE};
 
-/// Something that is denied, and how it is reported.
+/// A denied operation, and its expected report.
 struct Tried {
-    /// For `python3`; errors are its own to catch.
+    /// For `python3`; the script must catch its own errors.
     script: &'static str,
     operation: &'static str,
     /// Parts of the target and of the rule.
@@ -85,7 +85,7 @@ const NETWORK_LOOPBACK: &[Tried] =
 const NETWORK_OFF_WITHOUT_NAMESPACES: &[Tried] =
     &[tried("socket.create_connection(('127.0.0.1', 9))", "socket", "internet socket", "only --network on")];
 
-/// Where every process shares what has a number or a name.
+/// Operations on numbers and names that all processes share without namespaces.
 const WITHOUT_NAMESPACES: &[Tried] = &[
     tried("libc.shmget(7, 4096, 0o1600)", "call", "shmget", "shared with programs outside"),
     tried("libc.mq_open(b'/windlass-queue', os.O_CREAT, 0o600, None)", "call", "mq_open", "shared"),
@@ -162,11 +162,11 @@ fn a_denied_address_is_reported_with_the_network_that_would_allow_it() {
     check("denials-off-landlock", Owner::Myself, landlock, NETWORK_OFF_WITHOUT_NAMESPACES);
 }
 
-/// The same calls fail without a sandbox, and a rule that lets the workspace be changed explains none of them.
+/// The same calls fail without a sandbox, and a rule that makes the workspace writable explains none of them.
 #[test]
 fn a_read_only_mount_of_the_users_is_not_reported_as_a_denial() {
     if !rustix::process::geteuid().is_root() {
-        // Only root can mount something there to begin with.
+        // Only root can mount something there in the first place.
         return;
     }
     let stage = Stage::new("mount-denials", Owner::Myself);
@@ -189,7 +189,7 @@ fn a_read_only_mount_of_the_users_is_not_reported_as_a_denial() {
     }
 }
 
-/// The kernel forbids it everywhere (`fs.protected_hardlinks`).
+/// The kernel forbids this everywhere (`fs.protected_hardlinks`).
 #[test]
 fn a_hard_link_to_a_file_of_another_user_is_not_reported_as_a_denial() {
     let protected = std::fs::read_to_string("/proc/sys/fs/protected_hardlinks");
@@ -197,7 +197,7 @@ fn a_hard_link_to_a_file_of_another_user_is_not_reported_as_a_denial() {
         return;
     }
     both("hard-links", |scene, layers| {
-        // For root it is a denial, and so it is to link a file of one's own that lies outside.
+        // For root this is a denial, and so is a link to one's own file outside.
         let script = "if [ $(id -u) != 0 ]; then ! ln /etc/passwd x; fi 2> /dev/null; ! test -e x";
         let tried =
             |script| receipt(&scene.confined("", &["--json", "--sandbox-layers", layers], script).stdout);

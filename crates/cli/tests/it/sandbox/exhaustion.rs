@@ -1,5 +1,5 @@
-//! Attempts to use everything up, each in a session of its own with a limit on what it is after: the limit ends the session, and
-//! everything else with it.
+//! Attempts to exhaust a resource, each in a session of its own with a limit on that resource: the limit ends the whole
+//! session.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use super::attempts::{Outcome, outcome_of};
 use super::confinement::Confinement;
 use super::stage::Stage;
 
-/// What there is only so much of.
+/// A limited resource.
 struct Resource {
-    /// As attempts are named after it, and what tells them how much that is.
+    /// The resource's part of the attempt's name, and the variable that tells the attempt the amount.
     name: &'static str,
     variable: &'static str,
-    /// How much.
+    /// The limit.
     most: u64,
-    /// How it is asked for; terminals and instances of inotify are limited in every sandbox.
+    /// The option that sets the limit; terminals and instances of inotify are limited in every sandbox.
     flag: Option<&'static str>,
 }
 
@@ -28,10 +28,10 @@ const RESOURCES: &[Resource] = &[
     Resource { name: "descriptors", variable: "LIMIT_FILES", most: 64, flag: Some("--files") },
 ];
 
-/// How each attempt ended.
+/// The result of each attempt.
 pub(crate) type Ends = Vec<(String, Outcome)>;
 
-/// Behind nothing at all.
+/// Runs the attempts without a sandbox.
 pub(crate) fn unconfined(stage: &Stage) -> Ends {
     each(stage, |attempt, resource| {
         let words = [stage.program(), "run".to_owned(), attempt.to_owned()];
@@ -43,7 +43,7 @@ pub(crate) fn unconfined(stage: &Stage) -> Ends {
     })
 }
 
-/// In a sandbox, with a limit.
+/// Runs the attempts in a sandbox, with a limit.
 pub(crate) fn confined(stage: &Stage, confinement: Confinement) -> Ends {
     each(stage, |attempt, resource| {
         let mut words = confinement.words(stage);

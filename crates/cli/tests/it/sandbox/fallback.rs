@@ -1,5 +1,5 @@
-//! A sandbox without namespaces says so in the result, in every interface: because a flag asks for it, and where user namespaces are
-//! really forbidden.
+//! A sandbox without namespaces says so in its result, in every interface: if a flag requests it, and if user
+//! namespaces are really forbidden.
 
 use serde_json::{Value, json};
 use windlass_testkit::wire::Wire;
@@ -9,11 +9,11 @@ use super::stage::{Owner, Stage};
 
 const SAID: &str = "this sandbox works without namespaces";
 
-/// Runs the words that follow in a user namespace that allows no others.
+/// Runs the following words in a user namespace that allows no others.
 const FORBIDDEN: [&str; 5] = ["unshare", "--user", "--map-root-user", "sh", "-c"];
 const FORBID: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
 
-/// The ways to have no namespaces: words before the program, and words for it.
+/// The ways to have no namespaces: words before the program, and arguments for it.
 fn ways() -> [(Vec<&'static str>, &'static [&'static str]); 2] {
     let forbidden = [&FORBIDDEN[..], &[FORBID, "sh"]].concat();
     [(Vec::new(), &["--sandbox-layers", "landlock"]), (forbidden, &[])]
@@ -28,7 +28,7 @@ fn for_each_user_and_way(check: impl Fn(&Stage, &[&str], &[&str])) {
     }
 }
 
-/// Writes in the workspace, tries to write outside, and says why there are no namespaces.
+/// Writes in the workspace, tries to write outside, and prints the reason for the lack of namespaces.
 const SCRIPT: &str =
     "echo inside > inside; cat inside; touch \"$OUTSIDE/planted\" 2>/dev/null || echo kept out";
 const PRINTED: &str = "inside\nkept out\n";

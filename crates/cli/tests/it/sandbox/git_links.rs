@@ -1,9 +1,9 @@
-//! Links in git directories, apart from traps: git of every day needs none, those of the user stay, and files of a work tree may be
-//! links wherever the work tree is.
+//! Links in git directories, apart from traps: everyday git needs none, the user's own stay, and files of a work tree
+//! may be links wherever the work tree is.
 
 use super::workspaces::both;
 
-/// What developers do with git. Local clones share objects by second names of files, by a list, or by reference.
+/// Everyday work with git. Local clones share objects by hard links, by a list, or by reference.
 const EVERY_DAY: &[&str] = &[
     "git init -q -b main a; git init -q a; git init -q --bare b.git; git init -q --separate-git-dir \"$PWD/c.git\" c; git -C c status",
     "git clone -q . clone; git clone -q --shared . shared; git clone -q --reference . file://\"$PWD\" referred; git clone -q --bare . bare; \
@@ -32,12 +32,12 @@ fn git_of_every_day_puts_no_link_into_a_repository() {
             assert!(output.status.success(), "{layers}: {script}: {said}");
             assert!(!said.contains("a link, pipe or device"), "{layers}: {script}: {said}");
         }
-        // The probe of `git init` tells that there are links.
+        // The probe of `git init` finds that links are supported.
         scene.plainly("! git -C a config core.symlinks; ! git -C c config core.symlinks; test -z \"$(find . -name 't??????' -type l)\"");
     });
 }
 
-/// Git says that it goes on without.
+/// Git reports that it goes on without the link.
 #[test]
 fn a_symbolic_reference_that_should_be_a_link_becomes_a_file() {
     both("symbolic", |scene, layers| {
@@ -62,7 +62,7 @@ fn links_that_the_user_has_in_a_repository_go_on_working() {
         let output = scene.confined("", &["--sandbox-layers", layers], script);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !said.contains("refused"), "{layers}: {said}");
-        // A command can remove one, and cannot let it lead elsewhere.
+        // A command can remove a link, and cannot change its target.
         let script = "ln -sfn ../other .git/logs && exit 1; ln -s x l; mv -T l .git/logs && exit 1; mv .git/HEAD l; rm l; cp .git/logs/HEAD h; rm .git/logs; ls";
         let output = scene.confined("", &["--sandbox-layers", layers], script);
         assert!(output.status.success(), "{layers}: {output:?}");

@@ -1,17 +1,17 @@
-//! What one command prepares, and the next one under the same rules then tries: to read what is hidden, to write what is
-//! protected, or to write outside.
+//! One command prepares something, and the next one under the same rules then tries to read a hidden file, to write a
+//! protected one, or to write outside.
 
 use super::prepared::Server;
 use super::stage::{Owner, Stage};
 
-/// A plot: what the user has, what the rules are, what the first command does, and what the second must not be able to say.
+/// A plot: the user's files, the rules, the first command's preparation, and the second command's attempt.
 struct Plot {
     name: &'static str,
     /// A script that no sandbox confines.
     before: &'static str,
     rules: &'static [&'static str],
     first: &'static str,
-    /// It prints `GOT` where it gets through.
+    /// It prints `GOT` if it succeeds.
     second: &'static str,
 }
 
@@ -100,14 +100,14 @@ const PLOTS: &[Plot] = &[
 enum How {
     /// Without a sandbox.
     Freely,
-    /// By a runtime each, with these layers.
+    /// By one runtime each, with these layers.
     Each(&'static str),
-    /// By one server, which prepares the sandbox of the second command before it comes.
+    /// By one server, which prepares the sandbox of the second command before that command arrives.
     OneServer,
 }
 
 impl Plot {
-    /// Whether it came to what it wanted.
+    /// Whether the second command succeeded.
     fn succeeds(&self, stage: &Stage, how: How) -> bool {
         let work = stage.directory(&["later"]);
         let run = |words: &[String]| {
@@ -159,12 +159,12 @@ fn check(stage: &Stage) {
             assert!(!plot.succeeds(stage, How::Each(layers)), "{} ({layers})", plot.name);
         }
         assert!(!plot.succeeds(stage, How::OneServer), "{} (prepared)", plot.name);
-        // What is meant to be stopped can be done.
+        // Without a sandbox the plot must succeed.
         assert!(plot.succeeds(stage, How::Freely), "{} is no plot", plot.name);
     }
 }
 
-/// It could not be opened by a command, so it is no reason to start none.
+/// A command could not open the directory, so it is no reason to reject commands.
 #[test]
 fn what_is_shut_outside_of_writable_places_keeps_nobody_from_starting() {
     let stage = Stage::new("later-shut", Owner::ordinary());

@@ -1,4 +1,4 @@
-//! Locks: a confined command can lock every file that it can read, and no Windlass outside may wait for it.
+//! Locks: a confined command can lock every file that it can read, and no windlass outside may wait for it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Output, Stdio};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::stage::{Owner, Stage};
 use crate::mcp::Served;
 
-/// Ends a Windlass that waits for a lock, which no other signal does. Longer than anything here takes.
+/// Kills a windlass that waits for a lock; no other signal ends that wait. Longer than any step here takes.
 const PATIENCE: [&str; 4] = ["timeout", "--signal", "KILL", "30"];
 
 fn outside(stage: &Stage, words: &[&str]) -> Output {
@@ -23,7 +23,7 @@ fn succeeds(stage: &Stage, words: &[&str], expected: &str) {
     assert!(output.status.success() && said.contains(expected), "{words:?}: {output:?}");
 }
 
-/// A confined command that holds all it can; it ends with its input.
+/// A confined command that locks everything it can; it exits when its input ends.
 fn hold(stage: &Stage, layers: &str) -> Child {
     let state = stage.path("home/state");
     let holder = stage.path("locks");
@@ -61,7 +61,7 @@ fn check(stage: &Stage) {
         assert_eq!(holder.try_wait().expect("it can be asked"), None, "{layers}: it held all along");
         drop(holder.stdin.take());
         assert!(holder.wait().expect("it ends").success(), "{layers}");
-        // Where detached sessions were, Landlock lets commands list the directory no more.
+        // Once there were detached sessions, Landlock no longer lets commands list the directory.
         let state = stage.path("home/state");
         let cleared = stage.command(&["rm", "-rf", &state].map(str::to_owned)).status().expect("it starts");
         assert!(cleared.success());

@@ -1,12 +1,12 @@
-//! Mounts that were there before a command: a place that is read-only for everyone keeps no command from starting, wherever it is.
+//! Mounts that exist before a command: a read-only mount prevents no command from starting, wherever it is.
 
 use super::stage::{Owner, Stage};
 use super::workspaces::Scene;
 
 const LAYERS: [&str; 2] = ["all", "landlock"];
 
-/// Mounts a read-only file system at a directory and runs a command there as the stage's owner. Without namespaces root stays in
-/// the mount namespace of the test, so both kinds of users see the same mount.
+/// Mounts a read-only file system at a directory and runs a command there as the stage's owner. Without namespaces root
+/// stays in the mount namespace of the test, so both kinds of users see the same mount.
 fn a_command_works_beside_a_read_only_mount(name: &str, owner: Owner, mounted: &str) {
     if !rustix::process::geteuid().is_root() {
         println!("untried: only root can mount something there to begin with");
@@ -31,7 +31,7 @@ fn a_command_works_beside_a_read_only_mount(name: &str, owner: Owner, mounted: &
     }
 }
 
-/// The name of a directory in /tmp that no other test uses; it goes with the test.
+/// The name of a directory in /tmp that no other test uses; removed with the test.
 struct InTmp(std::path::PathBuf);
 
 impl InTmp {

@@ -1,10 +1,11 @@
-//! A windlass inside a session of another one: it works without noise, and says why it cannot have a sandbox of its own.
+//! A windlass inside a session of another one: it works without messages, and reports why it cannot have a sandbox of
+//! its own.
 
 use std::process::Output;
 
 use super::stage::{Owner, Stage};
 
-/// A windlass in a session of another one with these words.
+/// Runs a windlass with these arguments in a session of another one.
 fn nested(stage: &Stage, around: &[&str], inner: &[&str]) -> Output {
     let windlass = stage.windlass();
     let words = [&[windlass.as_str(), "run"], around, &["--", &windlass], inner].concat();
@@ -39,7 +40,7 @@ fn a_windlass_inside_a_sandbox_makes_no_noise() {
     });
 }
 
-/// Several times: the guardian outlives its runtime by a moment, and was seen by the outer one now and then.
+/// Run several times: the guardian outlives its runtime by a moment, and the outer windlass sometimes saw it.
 #[test]
 fn a_windlass_inside_a_session_leaves_no_guardian_to_be_reported() {
     let stage = Stage::new("nested-bare", Owner::Myself);

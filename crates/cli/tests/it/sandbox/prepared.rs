@@ -1,5 +1,5 @@
-//! A server prepares the sandbox of the next command before it knows the command. These tests change things in between: the next
-//! command gets the sandbox that it would get without any preparation.
+//! A server prepares the sandbox of the next command before it knows the command. These tests change things in between:
+//! the next command gets the sandbox that it would get without any preparation.
 
 use serde_json::{Value, json};
 use windlass_testkit::hang_deadline;
@@ -15,7 +15,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts one in a directory, by these words before its own, such as `unshare --mount`.
+    /// Starts one in a directory, with these words before its own, such as `unshare --mount`.
     pub(super) fn start(stage: &Stage, directory: &str, before: &[&str], rules: &[&str]) -> Self {
         let windlass = stage.windlass();
         let words = [before, &[&windlass, "mcp", "--sandbox", "workspace-write"], rules].concat();
@@ -40,7 +40,8 @@ impl Server {
         answer["result"]["structuredContent"].take()
     }
 
-    /// Waits until a process stands ready that lacks nothing but its command: one of the server's own with a filter of system calls.
+    /// Waits until a prepared process is ready that lacks only its command: a child of the server with a system call
+    /// filter.
     pub(super) fn wait_until_prepared(&self) {
         let deadline = hang_deadline();
         while !self.children().iter().any(|child| is_filtered(child)) {
@@ -160,7 +161,7 @@ fn what_changes_before_the_command_comes_holds_for_it() {
 #[test]
 fn what_is_mounted_before_the_command_comes_is_there() {
     if !rustix::process::geteuid().is_root() {
-        // Only root can mount something there to begin with.
+        // Only root can mount something there in the first place.
         return;
     }
     let stage = Stage::new("prepared-mounts", Owner::Myself);

@@ -1,5 +1,5 @@
-//! A process outside replaces a file that is protected or denied, as `git config` and every editor do, while a command runs. The
-//! mount over the file goes away with it, and the command then races for the new file.
+//! A process outside replaces a file that is protected or denied, as `git config` and every editor do, while a command
+//! runs. The mount over the file goes away with it, and the command then races for the new file.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use super::stage::{Owner, Stage};
 
 const PROGRAM: &str = include_str!("replaced.c");
 
-/// What is replaced, by which script of the user's, and what the command may not do with it.
+/// The file, the user's script that replaces it, and the operation that the command must not do with it.
 struct Case {
     mode: &'static str,
     wanted: &'static str,
@@ -33,7 +33,7 @@ const CASES: [Case; 3] = [
 ];
 
 impl Case {
-    /// Whether the command got hold of the file.
+    /// Whether the command got access to the file.
     fn is_got(&self, stage: &Stage, confined: Option<&str>) -> bool {
         let plainly = |script: &str| {
             let status =
@@ -44,7 +44,7 @@ impl Case {
             "rm -f go denied kept; mkfifo go; echo harmless > harmless; echo secret > denied; echo text > kept",
         );
         let program = stage.path("replaced");
-        // Where nothing stops it, it goes on until it has the file, however busy the machine is.
+        // Without a sandbox it goes on until it has the file, however busy the machine is.
         let exchanges = if confined.is_some() { "2000000" } else { "1000000000000" };
         let words = [program.as_str(), self.mode, "harmless", self.wanted, "go", exchanges];
         let windlass = stage.windlass();

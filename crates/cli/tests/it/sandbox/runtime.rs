@@ -1,5 +1,5 @@
-//! What the runtime itself does for a confined session: the login, the shell and the helpers. None of it runs outside the
-//! session's sandbox, nor gets what is withheld from commands.
+//! Processes that the runtime itself starts for a confined session: the login, the shell and the helpers. None of them
+//! runs outside of the session's sandbox, or gets variables that are withheld from commands.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn a_shell_in_the_workspace_is_not_run() {
         assert!(made.success());
         let shell = stage.path("work/x/bash");
         let ran = stage.path("outside/shell-ran");
-        // Without a sandbox it does what it was planted for.
+        // Without a sandbox the planted program succeeds.
         let plain = stage.command(&[shell.clone(), "-c".to_owned(), "true".to_owned()]).status();
         assert!(plain.expect("it starts").success() && std::fs::remove_file(&ran).is_ok(), "{layers}");
         let mut served =
@@ -63,7 +63,7 @@ fn the_first_reply_of_a_confined_client_names_the_variables_that_commands_do_not
     assert!(!second.contains(remark), "once is enough: {second}");
 }
 
-/// With a home that commands may write, the file could be another one for the next call.
+/// If commands may write the home directory, they could replace the file for the next call.
 #[test]
 fn start_up_files_run_in_the_sandbox_and_without_withheld_variables() {
     both(|stage, layers| {
@@ -77,14 +77,14 @@ fn start_up_files_run_in_the_sandbox_and_without_withheld_variables() {
         let result = exec(&mut served, &json!({ "cmd": "echo \"$SEEN\"; true", "shell": "bash" }));
         assert_eq!(result["structuredContent"]["output"], "token= filtered=1\n", "{layers}: {result}");
         assert!(!std::path::Path::new(&stage.path("outside/login")).exists(), "{layers}");
-        // Unconfined the same file gets through.
+        // Unconfined, the same file succeeds.
         let mut served = serve(stage, &[], stage.windlass());
         exec(&mut served, &json!({ "cmd": "true", "shell": "bash" }));
         std::fs::remove_file(stage.path("outside/login")).expect("the login ran, and nothing kept it");
     });
 }
 
-/// The place of the program can be written by the command, which puts another file there while the runtime runs.
+/// The command can write at the program's path, and puts another file there while the runtime runs.
 #[test]
 fn helpers_come_from_the_program_that_runs_and_not_from_its_path() {
     both(|stage, layers| {
@@ -95,7 +95,7 @@ fn helpers_come_from_the_program_that_runs_and_not_from_its_path() {
         let words = ["--sandbox", "workspace-write", "--sandbox-layers", layers];
         let mut served = serve(stage, &words, program);
         let plant = "printf '#!/bin/sh\\ntouch %s/outside/helper-ran\\n' \"$STAGE\" > evil; chmod +x evil";
-        // Without a sandbox it does what it is planted for.
+        // Without a sandbox the planted program succeeds.
         let plain = stage.command(&["sh", "-ec", &format!("{plant}; ./evil")].map(str::to_owned)).status();
         let ran = stage.path("outside/helper-ran");
         assert!(plain.expect("it starts").success() && std::fs::remove_file(&ran).is_ok(), "{layers}");
@@ -111,7 +111,7 @@ fn helpers_come_from_the_program_that_runs_and_not_from_its_path() {
     });
 }
 
-/// A program that was installed in a writable place is not the workspace's.
+/// A program that was installed in a writable directory does not belong to the workspace.
 #[test]
 fn the_program_in_a_writable_place_cannot_be_replaced() {
     both(|stage, layers| {
@@ -134,7 +134,7 @@ fn the_program_in_a_writable_place_cannot_be_replaced() {
     });
 }
 
-/// A shell that is not listed in /etc/shells is allowed where the user configured it, and it is confined as every other.
+/// A shell that is not listed in /etc/shells is allowed if the user configured it, and it is confined like any other.
 #[test]
 fn a_configured_shell_that_is_not_listed_runs_in_the_sandbox() {
     both(|stage, layers| {
@@ -154,7 +154,8 @@ fn a_configured_shell_that_is_not_listed_runs_in_the_sandbox() {
     });
 }
 
-/// The registry of cargo can be made writable with all of `~/.cargo`, and the programs and settings beside it stay.
+/// A rule can make the registry of cargo writable with all of `~/.cargo`; the programs and settings beside it stay
+/// protected.
 #[test]
 fn a_rule_about_a_part_of_the_home_does_not_open_programs_and_settings_in_it() {
     both(|stage, layers| {

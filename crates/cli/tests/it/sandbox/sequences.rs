@@ -1,6 +1,6 @@
-//! Rebases, cherry-picks and reverts that stop on the way. `git rebase --continue` runs the steps that are written down in the
-//! repository, so those that the user has begun stay as they are, and those that a command has begun can be continued by any
-//! later one.
+//! Rebases, cherry-picks and reverts that stop on the way. `git rebase --continue` runs the steps that are recorded in
+//! the repository, so commands cannot change those of the user, and steps of a command can be continued by any later
+//! command.
 
 use super::workspaces::{both, called, served};
 
@@ -9,7 +9,7 @@ const COMMITS: &str =
     "git init -q -b main; for i in 1 2 3; do echo $i > f; git add f; git commit -q -m $i; done";
 const BEGIN: &str = "GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~2";
 
-/// Every way that a command has to change steps of a sequence, which lies in `$S`, or to put others in their place.
+/// All ways in which a command can change the steps of a sequence in `$S`, or replace them by others.
 const ATTACK: &str = "echo \"exec touch $PWD/sprung\" > s; cat $S/git-rebase-todo >> s; cp -a $S copy; cp s copy/git-rebase-todo; \
      cat s > $S/git-rebase-todo; cp s x; mv x $S/git-rebase-todo; ln $S/git-rebase-todo l && cat s > l; \
      printf 'x/run' > $S/strategy; mv $S aside; rm -rf $S; \
@@ -32,7 +32,7 @@ fn steps_of_a_rebase_that_the_user_begins_while_a_server_runs_stay_as_they_are()
         for (before, work_tree, sequence) in cases {
             let begin = format!("cd {work_tree}; {BEGIN}");
             let continued = format!("git -C {work_tree} rebase --continue || true");
-            // Nothing keeps a command without a sandbox from it.
+            // Without a sandbox, commands can do this.
             scene.plainly(&format!("{COMMITS}; {before}; {begin}"));
             scene.plainly(&format!("set +e; {}", attack(sequence)));
             scene.plainly(&format!("{continued}; test -e sprung"));
@@ -86,7 +86,8 @@ fn a_rebase_that_one_command_began_is_continued_by_a_command_of_another_runtime(
     });
 }
 
-/// The copy of a directory is not the command's for being a copy, and no command says which one is its own.
+/// A copy of the directory does not count as created by the command, and no command can set the mark of directories
+/// that commands created.
 #[test]
 fn no_command_sets_the_mark_of_directories_that_commands_made() {
     both("marks", |scene, layers| {

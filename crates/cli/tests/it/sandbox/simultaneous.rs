@@ -1,6 +1,6 @@
-//! Two commands at the same time: one changes git's configuration as git does, and the other tries to get hold of the file that the
-//! first one's supervisor is about to put in its place; or one makes links in a directory that the other moves into a repository. Each
-//! command has a supervisor of its own.
+//! Two simultaneous commands: one changes git's configuration as git does, and the other tries to open the file that
+//! the first one's supervisor is about to move to its place; or one creates links in a directory that the other moves
+//! into a repository. Each command has a supervisor of its own.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use super::stage::{Owner, Stage};
 pub(super) const RACES: &str = include_str!("settings_races.c");
 const LINK_RACES: &str = include_str!("link_races.c");
 
-/// Whether the intruder had a file of the supervisor's, and what the configuration is in the end.
+/// Whether the intruder had a file of the supervisor, and the final content of the configuration.
 fn outcome(stage: &Stage, layers: Option<&str>, beside: &str) -> (bool, String) {
     let windlass = stage.windlass();
     let words = |words: &[&str]| -> Vec<String> {
@@ -50,7 +50,7 @@ fn no_command_gets_hold_of_a_configuration_that_another_one_writes() {
             assert!(!got, "{layers} {owner:?}");
             assert_eq!(after, before, "{layers} {owner:?}");
         }
-        // Without a sandbox nothing keeps such names.
+        // Without a sandbox the intruder gets a file with such a name.
         let waits = ": > .git/.windlass-x; while test -e .git/.windlass-x; do :; done";
         assert!(outcome(&stage, None, waits).0, "{owner:?}: the intruder does nothing");
     }
@@ -92,7 +92,7 @@ fn no_command_puts_links_into_a_directory_that_another_one_makes_part_of_a_repos
             for layers in ["all", "landlock"] {
                 assert_eq!(links_of_race(&stage, Some(layers), mode), "", "{mode} {layers} {owner:?}");
             }
-            // Without a sandbox there are some.
+            // Without a sandbox there must be some.
             assert_ne!(links_of_race(&stage, None, mode), "", "{mode} {owner:?}: it is no race");
         }
     }

@@ -1,7 +1,7 @@
-//! What the attempts and tasks happen on: a workspace with a repository, one without, a place outside, secrets, listeners,
-//! a terminal and a victim, all of one user and gone with the test.
+//! The fixture of attempts and tasks: a workspace with a repository, one without, a directory outside, secrets,
+//! listeners, a terminal and a victim, all owned by one user and removed with the test.
 //!
-//! The processes of the stage end when their input does, so they cannot outlive it.
+//! The processes of the stage exit when their input ends, so they cannot outlive it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use windlass_testkit::Scratch;
 
 use crate::rig::WINDLASS;
 
-/// The program of the attempts.
+/// The sources of the attempts' program.
 const SOURCES: &[(&str, &str)] = &[
     ("attacks.h", include_str!("attacks.h")),
     ("attacks.c", include_str!("attacks.c")),
@@ -55,7 +55,7 @@ chmod 755 .git/hooks/existing
 chmod 644 .git/hooks/dormant
 "#;
 
-/// Where nothing may change in any sandbox.
+/// Paths that no sandbox lets a command change.
 const PROTECTED: &[&str] = &[
     "outside",
     "secret",
@@ -77,17 +77,17 @@ const PROTECTED: &[&str] = &[
 /// An ordinary user that every system has.
 const NOBODY: u32 = 65534;
 
-/// Whose stage it is.
+/// The owner of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Whoever runs the tests.
+    /// The user that runs the tests.
     Myself,
-    /// An ordinary user, when root runs the tests.
+    /// An ordinary user, if root runs the tests.
     Nobody,
 }
 
 impl Owner {
-    /// A user without privileges: another one for root, oneself for everybody else.
+    /// A user without privileges: another user for root, otherwise the user that runs the tests.
     pub(crate) fn ordinary() -> Self {
         if rustix::process::geteuid().is_root() { Self::Nobody } else { Self::Myself }
     }
@@ -100,21 +100,21 @@ impl Owner {
     }
 }
 
-/// What can be seen of files from outside: for each path, what its inode says.
+/// The visible state of files: for each path, a description of its inode.
 pub(crate) type Traces = BTreeMap<String, String>;
 
-/// The stage; it is taken down when dropped.
+/// The fixture; it is removed on drop.
 pub(crate) struct Stage {
     scratch: Scratch,
     owner: Owner,
     environment: Vec<(String, String)>,
-    /// The victim and the surroundings.
+    /// The victim and other processes around the attempts.
     processes: Vec<Child>,
 }
 
 impl Stage {
     pub(crate) fn new(name: &str, owner: Owner) -> Self {
-        // The usual place for such directories is one that a policy lets commands write to.
+        // Policies let commands write to the usual directory for temporary files.
         let scratch = Scratch::below(Path::new("/var/tmp"), &format!("sandbox-{name}"));
         compile(scratch.path());
         let mut stage = Self { scratch, owner, environment: Vec::new(), processes: Vec::new() };
@@ -135,7 +135,7 @@ impl Stage {
         self.scratch.path().join(name).display().to_string()
     }
 
-    /// A directory on the stage, made with those above it if need be. It belongs to the stage's owner.
+    /// A directory on the stage, created with its parents if necessary. It belongs to the stage's owner.
     pub(crate) fn directory(&self, names: &[&str]) -> String {
         let mut path = self.scratch.path().to_owned();
         for name in names {
@@ -152,7 +152,7 @@ impl Stage {
         self.path("attacks")
     }
 
-    /// The program under test, where the stage's owner can reach it.
+    /// The program under test, at a path that the stage's owner can reach.
     pub(crate) fn windlass(&self) -> String {
         let copy = self.path("windlass");
         if self.owner == Owner::Myself {
@@ -164,7 +164,7 @@ impl Stage {
         copy
     }
 
-    /// The parameters of attempts and tasks, for whoever starts them in another way than [`Stage::command`].
+    /// The parameters of attempts and tasks, for callers that do not start them by [`Stage::command`].
     pub(crate) fn environment(&self) -> &[(String, String)] {
         &self.environment
     }
@@ -180,13 +180,13 @@ impl Stage {
         command
     }
 
-    /// What stands outside, in the secrets, and in the protected parts of the workspaces.
+    /// The state of the files outside, of the secrets, and of the protected parts of the workspaces.
     pub(crate) fn traces(&self) -> Traces {
         let mut traces = Traces::new();
         for part in PROTECTED {
             trace(&self.scratch.path().join(part), &mut traces);
         }
-        // The victim itself writes there, and the program keeps its own records.
+        // The victim itself writes there, and windlass stores its records.
         traces.remove(&self.path("outside/signals"));
         traces.retain(|path, _| !path.starts_with(&self.path("home/state")));
         traces
@@ -199,16 +199,16 @@ impl Stage {
         all.extend([place("SECRET", "secret"), place("SECRETDIR", "secrets"), place("HOME", "home")]);
         all.push(place("WINDLASS_STATE_DIR", "home/state"));
         all.push(("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()));
-        // The ordinary user's own shell is one that says no, and some programs ask for it where nobody names another.
+        // The ordinary user's own shell rejects logins, and some programs use it unless another one is named.
         all.push(("SHELL".to_owned(), "/bin/sh".to_owned()));
-        // The toolchain lies in the home directory of whoever runs the tests, which is another one here.
+        // The toolchain is in the home directory of the user that runs the tests, and `HOME` is another one here.
         let toolchain =
             std::env::var("RUSTUP_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.rustup"));
         all.extend(toolchain.into_iter().map(|place| ("RUSTUP_HOME".to_owned(), place)));
         all
     }
 
-    /// One more program, from a single source.
+    /// Compiles one more program, from a single source.
     pub(crate) fn compile_also(&self, name: &str, source: &str) {
         let file = self.path(&format!("source/{name}.c"));
         std::fs::write(&file, source).expect("the source can be written");
@@ -217,7 +217,7 @@ impl Stage {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Puts the Rust toolchain where an ordinary user finds it, if it lies in a home directory that is closed to others.
+    /// Puts the Rust toolchain where an ordinary user finds it, if it is in a home directory that is closed to others.
     pub(crate) fn bring_toolchain(&mut self) {
         if self.owner == Owner::Myself {
             return;
@@ -233,7 +233,7 @@ impl Stage {
         self.environment.push(("PATH".to_owned(), format!("{}:{path}", near.join("bin").display())));
     }
 
-    /// A program that would make its caller root, to see whether it does.
+    /// A program that would make its caller root, to check whether it does.
     fn make_setuid_program(&mut self) {
         let path = self.path("setuid");
         std::fs::copy(self.program(), &path).expect("the program can be copied");
@@ -246,7 +246,7 @@ impl Stage {
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Starts a process of the stage, and takes the parameters that it prints when it is ready.
+    /// Starts a process of the stage, and reads the parameters that it prints when it is ready.
     fn begin(&mut self, role: &str) {
         let mut command = self.command(&[self.program(), role.to_owned()]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
@@ -265,13 +265,13 @@ impl Drop for Stage {
     fn drop(&mut self) {
         for child in &mut self.processes {
             drop(child.stdin.take());
-            // Whoever is gone already has nothing to tell.
+            // A process that has been reaped already needs no further wait.
             let _ = child.wait();
         }
     }
 }
 
-/// The same files in another place, where possible without copying them. They still belong to their owner.
+/// The same files at another path, if possible without copying them. They still belong to their owner.
 fn link_all(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("the stage is ours");
     for entry in std::fs::read_dir(from).expect("it can be listed").flatten() {
@@ -300,12 +300,12 @@ fn compile(place: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Notes what an inode says, and goes down into directories.
+/// Records the inode of a path, and descends into directories.
 fn trace(path: &Path, traces: &mut Traces) {
     let Ok(about) = path.symlink_metadata() else { return };
     let mut said = format!("{:o} {} {}", about.mode(), about.uid(), about.gid());
     if about.is_dir() {
-        // Its times change with whatever is put into it for a moment; what is in it is noted by itself.
+        // The times of a directory change with temporary files in it; its content is recorded separately.
         for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
             trace(&entry.path(), traces);
         }

@@ -1,7 +1,7 @@
-//! Work that developers and agents do all day, which must go on in a sandbox that lets the workspace be written.
+//! Everyday work of developers and agents, which must succeed in a sandbox with a writable workspace.
 //!
-//! A task is a script, run in a directory of its own below the workspace, and a check of what it really did, run outside.
-//! The tables are in `tasks/`, by subject.
+//! A task is a script, run in a directory of its own below the workspace, and a check of its results, run outside. The
+//! tables are in `tasks/`, by subject.
 
 mod files;
 mod git;
@@ -14,27 +14,27 @@ use std::process::Stdio;
 
 use super::stage::Stage;
 
-/// What a task may need of the network.
+/// The network that a task needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Nothing at all.
+    /// No network.
     Nobody,
     /// A server and its client, both of them in the same session.
     Loopback,
 }
 
-/// One piece of work.
+/// One task.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) name: &'static str,
-    /// Programs without which it cannot be tried.
+    /// Programs without which the task cannot be tried.
     pub(crate) needs: &'static [&'static str],
     pub(crate) reach: Reach,
-    /// For bash as well, run outside of the sandbox before it; mostly nothing.
+    /// A script for bash, too, run outside of the sandbox before the task; mostly empty.
     pub(crate) before: &'static str,
-    /// For bash, with `-eu` and `pipefail`.
+    /// A script for bash, with `-eu` and `pipefail`.
     pub(crate) script: &'static str,
-    /// For sh, with `-eu`, in the same directory, outside of the sandbox.
+    /// A script for sh, with `-eu`, in the same directory, outside of the sandbox.
     pub(crate) check: &'static str,
 }
 
@@ -48,7 +48,7 @@ const fn task(
     Task { name, needs, reach: Reach::Nobody, before: "", script, check }
 }
 
-/// How a task went.
+/// The result of a task.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Works,
@@ -56,24 +56,24 @@ pub(crate) enum Outcome {
     Untried(String),
 }
 
-/// A task and how it went.
+/// A task and its result.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) name: &'static str,
     pub(crate) outcome: Outcome,
 }
 
-/// Every task there is, in an order in which none is in another's way.
+/// All tasks, in an order in which none disturbs another.
 pub(crate) fn all() -> impl Iterator<Item = &'static Task> {
     git::TASKS.iter().chain(languages::TASKS).chain(packages::TASKS).chain(files::TASKS).chain(system::TASKS)
 }
 
-/// Does all of them, each behind the words for what it needs of the network. Tasks of one chain use the same repository or home
-/// directory one after the other; the chains have nothing in common and go on side by side.
+/// Runs all tasks, each behind the words for the network that it needs. Tasks of one chain use the same repository or
+/// home directory one after the other; the chains share nothing and run in parallel.
 pub(crate) fn carry_out(stage: &Stage, words: impl Fn(Reach) -> Vec<String>) -> Vec<Done> {
     let chains: [&[&[Task]]; 3] =
         [&[git::TASKS], &[languages::TASKS, packages::TASKS], &[files::TASKS, system::TASKS]];
-    // Made before the threads: the program of an ordinary user is copied when its words are first asked for.
+    // Computed before the threads start: the program for an ordinary user is copied when its words are first computed.
     let [nowhere, loopback] = [Reach::Nobody, Reach::Loopback].map(words);
     let prefix = |reach| if reach == Reach::Nobody { &nowhere } else { &loopback };
     let one = |task: &Task| Done { name: task.name, outcome: outcome(stage, prefix(task.reach), task) };
@@ -84,7 +84,7 @@ pub(crate) fn carry_out(stage: &Stage, words: impl Fn(Reach) -> Vec<String>) -> 
     })
 }
 
-/// Does some of them, likewise.
+/// Runs some tasks in the same way.
 pub(crate) fn carry_out_named(
     stage: &Stage,
     names: &[&str],

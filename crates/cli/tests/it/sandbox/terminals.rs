@@ -1,4 +1,4 @@
-//! Work at a terminal, as key strokes and what must come back: data, driven through `windlass run --tty`.
+//! Work at a terminal, as a table of key strokes and expected output, run through `windlass run --tty`.
 
 use windlass_engine::{CommandSpec, Engine, EngineOptions, Io, Met, PatternText, Session, Terminal, Until};
 use windlass_output::{Offset, Pattern, Span, settle};
@@ -7,23 +7,23 @@ use windlass_testkit::HANG;
 
 use super::stage::Stage;
 
-/// What a person does at a terminal.
+/// An action of a person at a terminal.
 #[derive(Debug)]
 enum Step {
     /// Types these bytes.
     Send(&'static str),
-    /// Waits until this pattern is printed, after what was waited for before.
+    /// Waits until this pattern is printed, after the match of the previous one.
     Expect(&'static str),
-    /// Pulls at the window's corner.
+    /// Changes the size of the window.
     Resize(Size),
 }
 use Step::{Expect, Resize, Send};
 
-/// Work that needs a terminal.
+/// A task that needs a terminal.
 #[derive(Debug)]
 struct TerminalTask {
     name: &'static str,
-    /// The program, without which it cannot be tried, and its arguments.
+    /// The program and its arguments; without the program the task is skipped.
     command: &'static [&'static str],
     steps: &'static [Step],
 }
@@ -36,7 +36,7 @@ const TASKS: &[TerminalTask] = &[
             Expect("[$#] "),
             Send("PS1='rea''dy> '\n"),
             Expect("ready> "),
-            // What is typed before the shell has let go of the terminal is the shell's.
+            // The shell reads everything that is typed before it has released the terminal.
             Send("echo u''p; cat\n"),
             Expect("up"),
             Send("hello\n"),
@@ -45,7 +45,7 @@ const TASKS: &[TerminalTask] = &[
             Expect("Stopped"),
             Expect("ready> "),
             Send("echo ba''ck; fg\n"),
-            // The shell names the job when it hands the terminal over; what is typed before that is lost.
+            // The shell names the job when it hands the terminal over; input before that is lost.
             Expect(r"back\s+cat"),
             Send("again\n"),
             Expect(r"again\s+again"),
@@ -61,7 +61,8 @@ const TASKS: &[TerminalTask] = &[
             Expect("[$#] "),
             Send("PS1='rea''dy> '\n"),
             Expect("ready> "),
-            // Only what has answered is surely there to be interrupted: a shell that is just starting something may miss it.
+            // Only a program that has answered can certainly be interrupted: a shell that is just starting a child may
+            // miss the signal.
             Send("echo be''gun; cat\n"),
             Expect("begun"),
             Send("hello\n"),
@@ -77,7 +78,8 @@ const TASKS: &[TerminalTask] = &[
         command: &["python3", "-q"],
         steps: &[
             Expect(">>> "),
-            // One long sleep would miss an interrupt that comes just before it: Python looks for those between steps.
+            // One long sleep would miss an interrupt that comes just before it: Python looks for interrupts between
+            // steps.
             Send("import time; print('be' + 'gun'); any(time.sleep(0.02) for _ in iter(int, 1))\n"),
             Expect("begun"),
             Send("\x03"),
@@ -133,7 +135,7 @@ const TASKS: &[TerminalTask] = &[
     },
 ];
 
-/// Does all of them under `windlass run --tty`, with these flags besides.
+/// Runs all of them under `windlass run --tty`, with these additional flags.
 pub(crate) async fn carry_out(stage: &Stage, flags: &[String]) {
     let engine = Engine::new(EngineOptions::default()).expect("an engine can be made");
     std::fs::create_dir_all(stage.path("work/tasks")).expect("a directory for tasks can be made");
@@ -158,7 +160,7 @@ fn begin(engine: &Engine, stage: &Stage, flags: &[String], task: &TerminalTask) 
     words.extend(task.command.iter().map(|&word| word.to_owned()));
     let mut spec = CommandSpec::new(&words, stage.path("work"));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Newer Pythons paint their prompt; the plain one is the same everywhere.
+    // Newer Pythons colour their prompt; the plain one is the same everywhere.
     let plain = [("TERM", "xterm-256color"), ("INPUTRC", "/dev/null"), ("PYTHON_BASIC_REPL", "1")];
     let own =
         plain.map(|(name, value)| (name.into(), value.into())).into_iter().chain([("PATH".into(), path)]);
@@ -185,7 +187,7 @@ async fn carry_out_one(session: &Session, task: &TerminalTask) {
     assert_eq!(code, 0, "{}\n{}", task.name, text(session));
 }
 
-/// Waits for a pattern in the bytes from here on, and says where it ends.
+/// Waits for a pattern in the bytes from this offset on, and returns the end of the match.
 async fn printed(session: &Session, task: &TerminalTask, (expression, from): (&str, Offset)) -> Offset {
     let pattern = Pattern::new(expression).expect("the pattern is one");
     let until = Until { from, text: PatternText::Raw, ..Until::pattern(pattern) };

@@ -1,5 +1,5 @@
-//! Traps: a confined command leaves something behind, and then the user does what users do, without a sandbox. Nothing that the
-//! command left may run then.
+//! Traps: a confined command leaves something behind, and then the user works as usual, without a sandbox. Nothing that
+//! the command left may run then.
 
 mod indexes;
 mod links;
@@ -14,16 +14,16 @@ use std::process::Output;
 use super::simultaneous::RACES;
 use super::stage::{Owner, Stage};
 
-/// What the user has, what the command does, and what the user does next.
+/// The user's files, the command, and the user's next action.
 struct Trap {
     name: &'static str,
-    /// A script of the user's, before the command runs.
+    /// A script of the user that runs before the command.
     before: &'static str,
-    /// Words for `windlass run`, beside the policy.
+    /// Options of `windlass run`, beside the policy.
     rules: &'static [&'static str],
-    /// The command. Where it gets through, `$EVIL` runs in what comes after.
+    /// The command. If it succeeds, `$EVIL` runs in the next script.
     command: &'static str,
-    /// A script of the user's, after the command has run.
+    /// A script of the user that runs after the command.
     after: &'static str,
 }
 
@@ -264,7 +264,7 @@ const TRAPS: &[Trap] = &[
 ];
 
 impl Trap {
-    /// Whether what the command left was run.
+    /// Whether the trap was run.
     fn springs(&self, stage: &Stage, confined: Option<&str>) -> bool {
         let work = stage.directory(&["traps"]);
         let evidence = stage.path("sprung");
@@ -308,7 +308,7 @@ impl Trap {
     }
 }
 
-/// The `PATH` of a user with directories of their own on it.
+/// The `PATH` of a user who has own directories on it.
 fn with_own_directories(work: &str, stage: &Stage) -> String {
     let path = std::env::var("PATH").expect("there is a path");
     format!("{path}:{work}/on-path:{work}/later-on-path:{}", stage.path("home/own"))
@@ -424,7 +424,7 @@ fn check(stage: &Stage, traps: &[Trap]) {
     for trap in traps {
         let sprung = ["all", "landlock"].into_iter().filter(|layers| trap.springs(stage, Some(layers)));
         wrong.extend(sprung.map(|layers| format!("{} ({layers})", trap.name)));
-        // The same command does it where nothing confines it.
+        // Unconfined, the same command must succeed.
         if !trap.springs(stage, None) {
             wrong.push(format!("{} is no trap", trap.name));
         }

@@ -1,4 +1,4 @@
-//! Workspaces of every shape: commands start in each of them and do what they should.
+//! Workspaces of every shape: commands start in each of them and work.
 
 use std::process::{Output, Stdio};
 
@@ -15,17 +15,17 @@ const IDENTITY: [&str; 4] =
 /// A workspace and a command in it.
 struct Shape {
     name: &'static str,
-    /// A script of the user's that makes it, in an empty directory.
+    /// A script of the user that creates it, in an empty directory.
     before: &'static str,
-    /// Where the command runs, below that directory.
+    /// The directory in which the command runs, below that one.
     workspace: &'static str,
-    /// Words for `windlass run`, beside the policy.
+    /// Options of `windlass run`, beside the policy.
     rules: &'static [&'static str],
     /// The command, which must succeed.
     command: &'static str,
-    /// What `windlass run` says about it.
+    /// The expected remark of `windlass run`.
     remark: &'static str,
-    /// A script of the user's that succeeds if the command did what it should.
+    /// A script of the user that succeeds if the command did its work.
     check: &'static str,
 }
 
@@ -301,7 +301,7 @@ fn a_policy_in_the_workspace_stays_as_it_is() {
     });
 }
 
-/// Root reads it all the same, and finds everything protected as ever.
+/// Root can read it all the same, and finds everything protected as usual.
 #[test]
 fn a_repository_that_is_shut_keeps_no_command_from_starting() {
     both("shut", |scene, layers| {
@@ -327,8 +327,8 @@ fn removing_a_worktree_is_reported_without_denials() {
     });
 }
 
-/// `cp` and shells write in place: what is harmless counts, and the rest is reported and does not appear. Making `between` has the
-/// supervisor judge what was written before it.
+/// `cp` and shells write in place: harmless settings take effect, and the others are reported and do not appear. The
+/// creation of `between` makes the supervisor judge the content that was written before it.
 #[test]
 fn a_configuration_that_is_written_in_place_is_judged_by_its_content() {
     both("drafts", |scene, layers| {
@@ -422,7 +422,8 @@ fn a_merge_with_conflicts_works_where_git_remembers_resolutions() {
     });
 }
 
-/// Git can check hooks out only with the content that they have in the user's work tree. Where a branch differs, they stay empty.
+/// Git can check hooks out only with the content that they have in the user's work tree. Where a branch differs, they
+/// stay empty.
 #[test]
 fn a_worktree_of_a_repository_with_hooks_in_its_work_tree_is_added() {
     both("hooked", |scene, layers| {
@@ -450,8 +451,8 @@ fn a_worktree_of_a_repository_with_hooks_in_its_work_tree_is_added() {
     });
 }
 
-/// Git makes the repository first and adds it to the index then. The first is refused already, so nothing is left that no command can
-/// remove.
+/// Git creates the repository first and then adds it to the index. The first step is already denied, so nothing is left
+/// that no command can remove.
 #[test]
 fn a_submodule_that_is_refused_leaves_nothing_behind() {
     both("submodule", |scene, layers| {
@@ -465,7 +466,7 @@ fn a_submodule_that_is_refused_leaves_nothing_behind() {
             assert!(output.status.success(), "{layers}: {output:?}");
             scene.plainly("test \"$(git status --porcelain)\" = '?? up/'; ! test -e .git/modules; ! git config --get-regexp submodule");
         }
-        // Work in one that is there goes on.
+        // Work in an existing one goes on.
         scene.plainly(
             "git -c protocol.file.allow=always submodule --quiet add ./up sub; git commit -q -m sub",
         );
@@ -512,7 +513,7 @@ fn a_worktree_that_one_command_added_is_removed_by_the_next() {
         );
         assert!(removed.contains("removed"), "{layers}: {removed}");
         scene.plainly("test \"$(ls .git/worktrees)\" = old; ! test -e new");
-        // The user's own stays, with everything that git obeys in it.
+        // The user's own directory stays, with all files that git obeys in it.
         called(
             &mut served,
             "rm -rf .git/worktrees/old; echo x > .git/worktrees/old/commondir; mv .git/worktrees/old x; true",
@@ -523,7 +524,7 @@ fn a_worktree_that_one_command_added_is_removed_by_the_next() {
     });
 }
 
-/// It cannot write where the one outside keeps its records.
+/// It cannot write to the directory with the outer one's records.
 #[test]
 fn a_second_windlass_inside_has_a_state_directory_of_its_own() {
     both("second", |scene, layers| {

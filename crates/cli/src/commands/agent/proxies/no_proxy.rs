@@ -1,14 +1,14 @@
-//! NO_PROXY: names with everything below them, addresses, and networks as CIDR; each may end in a port.
+//! NO_PROXY: domain names including their subdomains, addresses, and networks in CIDR notation; each may end in a port.
 //!
-//! A network is compared with addresses only. A name is not looked up for it: that would leave this machine, and where a
-//! proxy is needed there is often nothing that answers.
+//! A network is compared with addresses only. A name is not resolved for that: the query would leave this machine, and
+//! where a proxy is needed there is often no DNS server that answers.
 
 use std::net::IpAddr;
 
 /// The host and the port of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
-    /// In small letters, without brackets and without the dot at its end.
+    /// In lower case, without brackets and without a dot at the end.
     name: String,
     port: Option<u16>,
 }
@@ -20,14 +20,14 @@ pub(super) struct Exceptions(Vec<Exception>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Exception {
     place: NoProxyEntry,
-    /// If it is for this port alone.
+    /// The only port to which the exception applies; `None`: all ports.
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NoProxyEntry {
     Everything,
-    /// This name and all below it.
+    /// This name and its subdomains.
     Domain(String),
     /// The addresses that begin with these bits.
     Network {
@@ -37,7 +37,7 @@ enum NoProxyEntry {
 }
 
 impl Host {
-    /// The host of an address, such as `https://host:port/path`.
+    /// The host of a URL, such as `https://host:port/path`.
     pub(super) fn of(url: &str) -> Self {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -72,7 +72,7 @@ impl Exceptions {
 }
 
 impl Exception {
-    /// An entry. `None` if it is nothing that a host can be compared with.
+    /// Parses an entry. `None` if it cannot be compared with a host.
     fn parse(entry: &str) -> Option<Self> {
         if let Some(network) = NoProxyEntry::network(entry) {
             return Some(Self { place: network, port: None });
@@ -84,7 +84,7 @@ impl Exception {
             ("", _) => return None,
             ("*", _) => NoProxyEntry::Everything,
             (_, Some(network)) => network,
-            // A network with a mistake in it is not a name.
+            // An invalid network is not a name.
             (name, None) if name.contains('/') => return None,
             (name, None) => NoProxyEntry::Domain(name.to_owned()),
         };
@@ -128,7 +128,7 @@ impl NoProxyEntry {
     }
 }
 
-/// Whether two addresses of one kind have as many bits in common at their beginning.
+/// Whether two addresses of the same family agree in their first `bits` bits.
 fn have_same_beginning(one: IpAddr, other: IpAddr, bits: u32) -> bool {
     match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros() >= bits,
@@ -137,7 +137,7 @@ fn have_same_beginning(one: IpAddr, other: IpAddr, bits: u32) -> bool {
     }
 }
 
-/// A name and the port behind it. An address of IPv6 has one only behind brackets.
+/// Splits a name from its port. An IPv6 address can have a port only if it is in brackets.
 fn split_port(text: &str) -> (&str, Option<u16>) {
     let is_bare_ipv6 = text.matches(':').count() > 1 && !text.starts_with('[');
     match text.rsplit_once(':') {

@@ -1,26 +1,26 @@
-//! What can be said to windlass itself instead of to the model: words that begin with a slash.
+//! The slash commands: input for windlass itself instead of the model.
 
 use super::lines::{Line, Paint};
 
-/// A word with a slash.
+/// A slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Help,
     Status,
-    /// Which model; another one, if it is named.
+    /// Shows the model, or changes to another one.
     Model(Option<String>),
     Compact,
     Plan,
     Agents,
     Diff,
     New,
-    /// A conversation; the newest ones are listed, if none is named.
+    /// Resumes a conversation, or lists the newest ones if none is named.
     Resume(Option<String>),
     Quit,
     Unknown(String),
 }
 
-/// Name, what may follow, and what it does.
+/// Name, optional argument, and description.
 const COMMANDS: [(&str, &str, &str); 10] = [
     ("help", "", "this list"),
     ("status", "", "the conversation, its model, what it may touch and what it cost"),
@@ -43,7 +43,7 @@ const KEYS: [(&str, &str); 5] = [
 ];
 
 impl Command {
-    /// What a text asks for; nothing, if it is for the model. A path is.
+    /// The command in a text; `None` if the text is for the model, as a path is.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let words = text.trim().strip_prefix('/')?;
         let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -67,7 +67,7 @@ impl Command {
     }
 }
 
-/// What there is.
+/// The list of commands.
 pub(super) fn help() -> Vec<Line> {
     let command = |(name, rest, about)| row(&format!("/{name} {rest}"), about);
     let key = |(name, about): (&str, &str)| row(name, about);

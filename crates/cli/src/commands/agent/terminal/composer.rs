@@ -1,26 +1,26 @@
-//! The line that a person writes, with what they wrote before. Pure: keys go in, and a finished text comes out.
+//! The input line of a person, with a history. Pure: it takes keys and returns finished texts.
 
 use super::keys::Key;
 use super::lines::{char_width, visible};
 
-/// How many earlier texts are kept.
+/// The most earlier texts in the history.
 const MOST_REMEMBERED: usize = 200;
-/// What stands before the first row, and as wide before the others.
+/// The prompt before the first row; further rows are indented by its width.
 pub(super) const MARK: &str = "› ";
 const MARK_WIDTH: usize = 2;
 
-/// A text under way.
+/// A text that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Composer {
     text: String,
-    /// Where the next character goes, in bytes.
+    /// The byte position at which the next character is inserted.
     cursor: usize,
     earlier: Vec<String>,
-    /// Which of the earlier texts is shown, and what was written before looking for it.
+    /// The history entry that is shown, and the text that was written before browsing the history.
     looking: Option<(usize, String)>,
 }
 
-/// The text as rows, and where the cursor stands among them.
+/// The text as rows, and the position of the cursor in them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rows {
     pub(super) rows: Vec<String>,
@@ -36,19 +36,19 @@ impl Composer {
         &self.text
     }
 
-    /// Without ends of lines at its end.
+    /// Removes newlines at the end of the text.
     pub(super) fn trim_end(&mut self) {
         let end = self.text.trim_end_matches('\n').len();
         self.text.truncate(end);
         self.cursor = self.cursor.min(end);
     }
 
-    /// Nothing is written any more.
+    /// Discards the text.
     pub(super) fn clear(&mut self) {
         (self.text, self.cursor, self.looking) = (String::new(), 0, None);
     }
 
-    /// Does what a key asks for; gives the text when it is finished.
+    /// Applies a key; returns the text if the key finishes it.
     pub(super) fn key(&mut self, key: Key) -> Option<String> {
         match key {
             Key::Enter => return self.finished(),
@@ -73,7 +73,7 @@ impl Composer {
         None
     }
 
-    /// Rows of at most this width, and no more than so many: those around the cursor.
+    /// Rows of at most this width, and at most so many: those around the cursor.
     pub(super) fn rows(&self, columns: usize, most: usize) -> Rows {
         let width = columns.saturating_sub(MARK_WIDTH).max(2);
         let mut rows = vec![String::new()];
@@ -131,7 +131,7 @@ impl Composer {
         self.looking = None;
     }
 
-    /// The place before the character before the cursor; marks that take no room go with their letter.
+    /// The start of the character before the cursor; combining marks are skipped together with their letter.
     fn before(&self) -> usize {
         let mut places = self.text[..self.cursor].char_indices().rev();
         places.find(|(_, char)| *char == '\n' || char_width(*char) > 0).map_or(0, |(at, _)| at)

@@ -1,4 +1,4 @@
-//! One conversation at the terminal: the loop that waits for everybody, and what each of them changes.
+//! One conversation at the terminal: the loop that waits for all inputs, and the effect of each.
 
 mod commands;
 
@@ -27,15 +27,15 @@ use crate::commands::agent::input::mentioned_skills;
 use crate::commands::run::signals::{OutsideSignal, Signals};
 use crate::report;
 
-/// How often the times on the screen go on.
+/// How often elapsed times on the screen are updated.
 const TICK: Duration = Duration::from_secs(1);
-/// Events that are shown in one frame at most.
+/// The most events that one frame shows.
 const MOST_AT_ONCE: usize = 256;
 
-/// What stands below while a question does not take keys yet.
+/// The text in the area below while a question does not take keys yet.
 pub(super) const HELD: &str = "a question: rest your hands for a moment (what you type now is dropped)";
 
-/// What a conversation is made of.
+/// The parts from which a conversation is built.
 pub(super) struct Parts<'a> {
     pub(super) stage: TerminalContext<'a>,
     pub(super) engine: Engine,
@@ -45,28 +45,28 @@ pub(super) struct Parts<'a> {
     pub(super) asked: mpsc::Receiver<PendingPrompt>,
 }
 
-/// A conversation under way.
+/// A running conversation.
 pub(super) struct Conversation<'a> {
     parts: Parts<'a>,
     view: View,
     composer: Composer,
-    /// Questions, the oldest first; that one is asked.
+    /// Open questions, the oldest first; only the first is asked.
     dialogs: VecDeque<Dialog>,
     keyboard: Keyboard,
-    /// Lines that stay, not drawn yet.
+    /// Permanent lines that are not drawn yet.
     lines: Vec<Line>,
-    /// Ctrl-C was the last key.
+    /// Whether the last key was Ctrl-C.
     leaving: bool,
-    /// Goes on while something runs.
+    /// Ticks while something runs.
     clock: Interval,
 }
 
-/// What the keys are for.
+/// The receiver of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keyboard {
-    /// The line for the model.
+    /// The input line for the model.
     Line,
-    /// Nothing yet: a question has just been shown.
+    /// No receiver yet: a question has just been shown.
     Held,
     /// The question.
     Question,
@@ -80,13 +80,13 @@ impl<'a> Conversation<'a> {
         let view = View::new((parts.root.clone(), directory), model.clone(), settings.prices_of(&model));
         let (composer, dialogs, lines) = (Composer::default(), VecDeque::new(), Vec::new());
         let mut clock = interval(TICK);
-        // What was not shown in time is not shown twice later.
+        // A frame that was not drawn in time is not made up for later.
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let keyboard = Keyboard::Line;
         Self { parts, view, composer, dialogs, keyboard, lines, leaving: false, clock }
     }
 
-    /// Talks until somebody ends it.
+    /// Runs the conversation until the person, a signal or the end of the input ends it.
     pub(super) async fn hold(
         &mut self,
         (front, signals): (&mut TerminalIo, &mut Signals),
@@ -112,11 +112,11 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Ends every agent, and shows what that still leaves. Gives the last message.
+    /// Ends all agents, and shows the lines that this still produces. Returns the last message.
     pub(super) async fn close(self, front: &mut TerminalIo) -> Option<String> {
         let Self { parts, mut view, dialogs, .. } = self;
         let Parts { team, mut events, asked, .. } = parts;
-        // Whoever waits for an answer is told that there is none.
+        // Dropping the questions tells those who wait for an answer that there will be none.
         drop((dialogs, asked));
         let closing = async {
             team.close().await;
@@ -125,7 +125,7 @@ impl<'a> Conversation<'a> {
         let watching = async {
             while let Some(event) = events.recv().await {
                 let lines = view.take(&event, Instant::now());
-                // The terminal may be what went away.
+                // The terminal may have gone.
                 let _ = front.draw(&lines, Area::default());
             }
         };
@@ -133,7 +133,7 @@ impl<'a> Conversation<'a> {
         view.last_message
     }
 
-    /// Waits for whatever happens next; says how the conversation ended, if it did.
+    /// Waits for the next input; returns how the conversation ended, if it did.
     async fn wait(&mut self, front: &mut TerminalIo, signals: &mut Signals) -> Option<Ended> {
         let busy = self.view.is_busy();
         tokio::select! {
@@ -147,7 +147,7 @@ impl<'a> Conversation<'a> {
             Some(asked) = self.parts.asked.recv() => self.asked(asked, front),
             Some(event) = self.parts.events.recv() => self.events(&event),
             () = stale(&mut self.dialogs) => self.forget_stale(front),
-            // timer: the times on the screen go on while something runs.
+            // timer: elapsed times on the screen advance while something runs.
             _ = self.clock.tick(), if busy => None,
         }
     }
@@ -158,13 +158,13 @@ impl<'a> Conversation<'a> {
                 front.resized();
                 None
             }
-            // Where the terminal edits lines itself, Ctrl-C is a signal.
+            // If the terminal edits lines itself, Ctrl-C arrives as a signal.
             OutsideSignal::Interrupt(_) => self.keys(vec![Key::Interrupt], front).await,
             OutsideSignal::End(signal) => Some(Ended::Told(signal)),
         }
     }
 
-    /// Takes an event and all that came with it, for one frame.
+    /// Takes an event and all others that are ready, for one frame.
     fn events(&mut self, first: &AgentEvent) -> Option<Ended> {
         let now = Instant::now();
         self.lines.extend(self.view.take(first, now));
@@ -177,7 +177,7 @@ impl<'a> Conversation<'a> {
 
     fn asked(&mut self, asked: PendingPrompt, front: &mut TerminalIo) -> Option<Ended> {
         let (dialog, lines) = Dialog::of(asked);
-        // Only the first is asked; the others are shown when it is their turn.
+        // Only the first question is asked; the others are shown when it is their turn.
         let is_first = self.dialogs.is_empty();
         if is_first {
             self.ask(&dialog, lines, front);
@@ -189,8 +189,8 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    /// Gives the keyboard to the question that is asked, once the line for the model is finished, or takes it back. Keys
-    /// count for the question only after the keyboard has rested: what is typed while it opens is no answer to it.
+    /// Gives the keyboard to the open question once the input line is finished, or takes it back. Keys count for the
+    /// question only after the keyboard has rested: keys that are typed while the question appears are no answer to it.
     fn hand_over(&mut self, front: &mut TerminalIo) {
         let asks = !self.dialogs.is_empty() && self.composer.is_empty();
         if asks && self.keyboard == Keyboard::Line {
@@ -204,7 +204,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The keyboard has rested: the question takes it.
+    /// Gives the keyboard, which has rested, to the question.
     fn rested(&mut self, dropped: &Dropped, front: &mut TerminalIo) -> Option<Ended> {
         let dialog = self.dialogs.front()?;
         let line = if dialog.is_secret() { hidden_line(dropped) } else { dropped_line(dropped) };
@@ -223,7 +223,7 @@ impl<'a> Conversation<'a> {
         front.set_typing(if dialog.is_secret() { Typing::Hidden } else { Typing::Seen });
     }
 
-    /// The next question, if there is one.
+    /// Asks the next question, if there is one.
     fn ask_next(&mut self, front: &mut TerminalIo) {
         front.set_typing(Typing::Seen);
         self.keyboard = Keyboard::Line;
@@ -249,7 +249,7 @@ impl<'a> Conversation<'a> {
         let mut keys = VecDeque::from(keys);
         while let Some(key) = keys.pop_front() {
             let before = self.keyboard;
-            // What is typed for the model must not answer a question that comes up meanwhile.
+            // Text that is typed for the model must not answer a question that comes up meanwhile.
             let asked = self.composer.is_empty() || matches!(key, Key::Escape | Key::Interrupt);
             let dialog = if asked { self.dialogs.pop_front() } else { None };
             let ended = match dialog {
@@ -262,15 +262,15 @@ impl<'a> Conversation<'a> {
             }
             self.hand_over(front);
             if self.keyboard != before {
-                // The rest was typed before the question had the keyboard.
+                // The remaining keys were typed before the question had the keyboard.
                 keys = front.passed(keys.into()).into();
             }
         }
         None
     }
 
-    /// Puts the keys that were typed while the conversation before this one ended into the line. Enter among them sends nothing:
-    /// the person had not seen which conversation it would go to.
+    /// Puts the keys that were typed while the previous conversation ended into the input line. An Enter among them
+    /// sends nothing: the person had not seen which conversation would receive it.
     async fn typed_ahead(&mut self, front: &mut TerminalIo) -> Option<Ended> {
         for key in front.typed_ahead() {
             let key = if key == Key::Enter { Key::NewLine } else { key };
@@ -331,7 +331,7 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    /// Stops the first agent; if it rests, the others.
+    /// Interrupts the root agent; if it is idle, the sub-agents.
     async fn interrupt(&mut self) {
         if self.view.is_working() {
             self.parts.team.interrupt(&self.parts.root).await;
@@ -352,7 +352,7 @@ impl<'a> Conversation<'a> {
         None
     }
 
-    /// Says something, with the skills that it names.
+    /// Sends a message to the agent, with the skills that it names.
     async fn say(&self, words: &str, items: Vec<Item>) {
         let mut entries = mentioned_skills(words, self.parts.stage.configured);
         entries.extend(items.into_iter().map(HistoryEntry::user));
@@ -377,7 +377,7 @@ impl<'a> Conversation<'a> {
         front.draw(&lines, area)
     }
 
-    /// What stands below: what is under way, the question or the line that is written, and the status.
+    /// The area below: work in progress, the question or the input line, and the status.
     fn area(&self, columns: usize, room: usize) -> Area {
         let now = Instant::now();
         let prompt = self.dialogs.front().map(Dialog::prompt);
@@ -406,7 +406,7 @@ impl<'a> Conversation<'a> {
             rows.extend(written.rows.iter().map(|row| Line::of(Paint::Plain, row)));
         }
         rows.push(self.status(now, columns));
-        // A window of a few rows shows the last of it.
+        // A window of a few rows shows the end of it.
         let hidden = rows.len().saturating_sub(room);
         rows.drain(..hidden);
         Area { rows, cursor: Some((cursor.0.saturating_sub(hidden), cursor.1)) }
@@ -420,20 +420,20 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// What became of keys that were typed too early.
+/// A line about keys that were typed too early and dropped.
 pub(super) fn dropped_line(dropped: &Dropped) -> Option<Line> {
     let text = shortened(&dropped.text)?;
     Some(Line::of(Paint::Yellow, &format!("dropped, typed before the question: {text}")).hanging(2))
 }
 
-/// The same where it may have been a secret.
+/// The same without the text, which may have been a secret.
 fn hidden_line(dropped: &Dropped) -> Option<Line> {
     let count = report::plural(dropped.text.chars().count(), "character");
     let line = Line::of(Paint::Yellow, &format!("dropped, typed before the question: {count}"));
     (!dropped.text.is_empty()).then_some(line)
 }
 
-/// As much as tells a person which text it was.
+/// The beginning of a text, enough for a person to recognise it.
 fn shortened(text: &str) -> Option<String> {
     const MOST: usize = 200;
     let cut = text.char_indices().nth(MOST).map(|(at, _)| at);
@@ -441,7 +441,7 @@ fn shortened(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!("{}{more}", &text[..cut.unwrap_or(text.len())]))
 }
 
-/// Until nobody waits any more for the answer that is asked for; for ever, if nothing is asked.
+/// Completes when the asker no longer waits for the first question's answer; never, if no question is open.
 async fn stale(dialogs: &mut VecDeque<Dialog>) {
     match dialogs.front_mut() {
         Some(dialog) => dialog.stale().await,

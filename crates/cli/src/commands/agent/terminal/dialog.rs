@@ -1,5 +1,5 @@
-//! A question on the screen: what is asked stays in full above, and the keys that answer stand in the area below. A secret
-//! that is typed is neither shown nor kept: it goes to whoever asked, and nowhere else.
+//! A question on the screen: its full text stays above, and the keys that answer it are in the area below. A typed
+//! secret is neither shown nor stored: it goes only to the task that asked for it.
 
 use tokio::sync::oneshot;
 use windlass_agent::{Approval, Decision, Lasting, UserAnswer, UserQuestion};
@@ -11,12 +11,12 @@ use super::keys::Key;
 use super::lines::{Line, Paint};
 use super::person::PendingPrompt;
 
-/// The longest secret; more is no password.
+/// The longest secret; no password is longer.
 const MOST_SECRET: usize = 4096;
 
-/// How much of a command and of its prompt is shown with the question for a secret.
+/// How much of a command and of its prompt is shown with the request for a secret.
 const MOST_COMMAND: usize = 2_000;
-/// Columns of a label.
+/// The width of a label in columns.
 const LABEL: usize = 12;
 
 /// A question that waits for its answer.
@@ -27,31 +27,31 @@ pub(super) enum Dialog {
     Questions(Questions),
 }
 
-/// A secret while it is typed. It is made as long as it gets, so that no shorter copy is left behind.
+/// A secret while it is typed. It has its full capacity from the start: a reallocation would leave a copy of it behind.
 type Typed = Zeroizing<String>;
 
 type Reply = oneshot::Sender<Option<Vec<UserAnswer>>>;
 
-/// What a key came to.
+/// The effect of a key.
 #[derive(Debug)]
 pub(super) enum DialogStep {
-    /// It still waits; these lines stay.
+    /// The question is still open; these lines are permanent.
     Open(Dialog, Vec<Line>),
-    /// It is answered; these lines stay.
+    /// The question is answered; these lines are permanent.
     Answered(Vec<Line>),
-    /// The person wants none of it: the work is to stop.
+    /// The person refuses and wants the work to stop; these lines are permanent.
     Refused(Vec<Line>),
 }
 
-/// What is shown below while it waits.
+/// The content of the area below while the question is open.
 pub(super) struct Prompt<'a> {
     pub(super) hint: String,
-    /// The line that is written for it.
+    /// The input line for the answer.
     pub(super) line: Option<&'a Composer>,
 }
 
 impl Dialog {
-    /// A question, and the lines that ask it.
+    /// A question, and the lines that show it.
     pub(super) fn of(asked: PendingPrompt) -> (Self, Vec<Line>) {
         let dialog = match asked {
             PendingPrompt::Approval(asked, reply) => {
@@ -69,7 +69,7 @@ impl Dialog {
         (dialog, lines)
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the asker no longer waits for the answer.
     pub(super) fn is_stale(&self) -> bool {
         match self {
             Self::Approval { reply, .. } => reply.is_closed(),
@@ -78,7 +78,7 @@ impl Dialog {
         }
     }
 
-    /// Until nobody waits for the answer any more.
+    /// Completes when the asker no longer waits for the answer.
     pub(super) async fn stale(&mut self) {
         match self {
             Self::Approval { reply, .. } => reply.closed().await,
@@ -87,12 +87,12 @@ impl Dialog {
         }
     }
 
-    /// Whether what is typed now must not be seen.
+    /// Whether typed text must not be shown.
     pub(super) fn is_secret(&self) -> bool {
         matches!(self, Self::Secret { .. })
     }
 
-    /// What stands below.
+    /// The content of the area below.
     pub(super) fn prompt(&self) -> Prompt<'_> {
         match self {
             Self::Approval { asked, line, .. } => {
@@ -112,7 +112,7 @@ impl Dialog {
         }
     }
 
-    /// What a key does.
+    /// Applies a key.
     pub(super) fn key(self, key: Key) -> DialogStep {
         match self {
             Self::Approval { asked, reply, line } => approval(asked, reply, line, key),
@@ -121,7 +121,7 @@ impl Dialog {
         }
     }
 
-    /// The lines that ask it.
+    /// The lines that show the question.
     pub(super) fn lines(&self) -> Vec<Line> {
         match self {
             Self::Approval { asked, .. } => {
@@ -150,7 +150,7 @@ impl Dialog {
     }
 }
 
-/// A fact with its label before it. Every line of the fact has a bar of its own, so that a row that the terminal's width
+/// A fact with its label before it. Every line of the fact begins with a bar, so that a row that the terminal's width
 /// broke cannot be taken for a line, nor a line for the rest of a row.
 fn detail_lines(detail: &Detail) -> Vec<Line> {
     let paint = match detail.emphasis {
@@ -203,8 +203,8 @@ fn approval(asked: Approval, reply: oneshot::Sender<Decision>, mut line: Compose
     }
 }
 
-/// The answer in a line. Only a whole word approves, as with `ssh` and `terraform`: a single key is hit by accident, and a
-/// line that goes on was meant for something else.
+/// The decision in a line. Only a whole word approves, as in `ssh` and `terraform`: a single key is hit by accident,
+/// and a line with more words was meant for something else.
 fn decision(said: &str, lasting: Lasting) -> Option<Decision> {
     let said = said.trim();
     let (first, rest) = said.split_at(said.find(|char: char| !char.is_alphanumeric()).unwrap_or(said.len()));
@@ -217,7 +217,7 @@ fn decision(said: &str, lasting: Lasting) -> Option<Decision> {
     }
 }
 
-/// The words that answer.
+/// The words that are accepted as answers.
 fn words(lasting: Lasting) -> &'static str {
     match lasting {
         Lasting::Possible => {
@@ -228,7 +228,7 @@ fn words(lasting: Lasting) -> &'static str {
 }
 
 fn decided(reply: oneshot::Sender<Decision>, decision: Decision, line: Line) -> DialogStep {
-    // Who stopped waiting needs no answer.
+    // An error means that the asker no longer waits.
     let _ = reply.send(decision);
     DialogStep::Answered(vec![line])
 }
@@ -263,7 +263,7 @@ fn secret(
     DialogStep::Open(Dialog::Secret { asked, reply, typed }, Vec::new())
 }
 
-/// Questions, one after the other.
+/// Several questions, asked one after the other.
 #[derive(Debug)]
 pub(super) struct Questions {
     asked: Vec<UserQuestion>,
@@ -279,7 +279,7 @@ impl Questions {
         Self { asked, answers: Vec::new(), line: Composer::default(), may_be_empty: false, reply }
     }
 
-    /// The one that is to be answered now.
+    /// The question that is to be answered now.
     fn current(&self) -> Option<&UserQuestion> {
         self.asked.get(self.answers.len())
     }
@@ -294,7 +294,7 @@ impl Questions {
         let (Some(text), Some(question)) = (said, self.current()) else {
             return DialogStep::Open(Dialog::Questions(self), Vec::new());
         };
-        // What a field takes is for whoever asked to say.
+        // The asker decides which texts a field accepts.
         let text = if self.may_be_empty { text } else { chosen(question, text.trim()) };
         let mut lines = vec![Line::of(Paint::Cyan, "› ").and(Paint::Bold, &text).hanging(2)];
         let id = question.id.clone();
@@ -309,7 +309,7 @@ impl Questions {
     }
 }
 
-/// A number that stands for an option is that option; everything else is an answer by itself.
+/// A number of an option stands for that option; any other text is the answer itself.
 fn chosen(question: &UserQuestion, text: &str) -> String {
     if question.options.iter().any(|option| option.label == text) {
         return text.to_owned();
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use windlass_agent::{Choice, ThreadId};
 
-    /// Types into a dialog; what stays, and whether the work is to stop.
+    /// Types into a dialog; returns the permanent lines, and whether the work should stop.
     fn typed(asked: PendingPrompt, bytes: &str) -> (Vec<String>, bool) {
         let (mut dialog, mut lines) = Dialog::of(asked);
         let mut refused = false;

@@ -1,5 +1,5 @@
-//! Questions of other people's tools: the fields that a server wants to have filled in are asked for one by one, and what the
-//! person writes is turned into what the server's schema says. What does not fit is asked for again.
+//! Questions of MCP servers: the person is asked for the fields of a form one by one, and the answers are converted to
+//! the types of the server's schema. An answer that does not fit is asked for again.
 
 use serde_json::{Map, Value, json};
 use windlass_agent::{Choice, UserQuestion};
@@ -36,7 +36,7 @@ async fn fill_in(person: &TerminalPrompter, asked: Elicitation) -> ElicitationAn
     ElicitationAnswer::Accept(content)
 }
 
-/// A question without a field is answered with yes or no.
+/// Asks a question without fields, to be answered with yes or no.
 async fn confirmed(person: &TerminalPrompter, header: String, url: Option<&str>) -> ElicitationAnswer {
     let question = match url {
         Some(url) => format!("Visit {url} and come back. Did you?"),
@@ -50,7 +50,7 @@ async fn confirmed(person: &TerminalPrompter, header: String, url: Option<&str>)
     }
 }
 
-/// One thing that is to be filled in.
+/// One field of a form.
 #[derive(Clone, Debug, PartialEq)]
 struct Field {
     name: String,
@@ -70,7 +70,7 @@ enum Kind {
     Many(Vec<Named>),
 }
 
-/// A value that can be chosen, and what it is called.
+/// A value that can be chosen, and its title.
 #[derive(Clone, Debug, PartialEq)]
 struct Named {
     value: String,
@@ -79,7 +79,7 @@ struct Named {
 
 const YES_OR_NO: [&str; 2] = ["yes", "no"];
 
-/// What a flat schema asks for, in its order.
+/// The fields of a flat schema, in its order.
 fn fields(schema: &Value) -> Vec<Field> {
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
@@ -114,7 +114,7 @@ fn kind(schema: &Value) -> Kind {
     }
 }
 
-/// The three ways in which schemas list what can be chosen.
+/// Reads the three ways in which schemas list choices.
 fn choices(schema: &Value) -> Vec<Named> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if let Some(values) = schema["enum"].as_array() {
@@ -157,7 +157,8 @@ impl Field {
         UserQuestion { id: self.name.clone(), header: header.to_owned(), question, options }
     }
 
-    /// What the person wrote as the server wants it; nothing, where nothing is needed. Otherwise what is wrong with it.
+    /// Converts the text of the person to the type in the schema; an empty text gives the default, or `None` if the
+    /// field is optional. The error says what is wrong with the text.
     fn value(&self, said: &str) -> Result<Option<Value>, String> {
         let said = said.trim();
         if said.is_empty() {
@@ -203,7 +204,7 @@ fn number(said: &str, whole: bool, (least, most): (Option<f64>, Option<f64>)) ->
     }
 }
 
-/// In words, or by the number of [`YES_OR_NO`].
+/// A truth value as a word, or as a number of [`YES_OR_NO`].
 fn truth(said: &str) -> Option<bool> {
     match said.trim().to_lowercase().as_str() {
         "yes" | "y" | "true" | "1" => Some(true),
@@ -212,7 +213,7 @@ fn truth(said: &str) -> Option<bool> {
     }
 }
 
-/// By its number, its title or itself.
+/// Finds a choice by its number, its title or its value.
 fn chosen(all: &[Named], said: &str) -> Result<String, String> {
     let number = said.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?));
     let named = || all.iter().find(|one| one.title == said || one.value == said);
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
     use windlass_agent::UserAnswer;
 
-    /// Answers question after question; what the server gets, and what was asked.
+    /// Answers one question after the other; returns the reply to the server, and the questions.
     async fn answered(schema: Value, said: &[&str]) -> (ElicitationAnswer, Vec<UserQuestion>) {
         let (person, mut asked) = TerminalPrompter::new();
         let question = Elicitation { server: "s".into(), message: "Who are you?".into(), schema, url: None };

@@ -1,5 +1,5 @@
-//! The terminal itself: its keys come in, frames go out, and it is given back as it was on every way out. Where it cannot
-//! move its cursor it is left in line mode, and only lines are written to it.
+//! The terminal: reads keys and writes frames, and restores its mode however the program ends. If the terminal cannot
+//! move its cursor, it is left in line mode, and only lines are written to it.
 
 use std::time::Duration;
 
@@ -22,36 +22,36 @@ const ESCAPE: Duration = Duration::from_millis(50);
 const BRACKETED_PASTE: &str = "\x1b[?2004h";
 const NO_BRACKETED_PASTE: &str = "\x1b[?2004l";
 
-/// The terminal, as long as this lives.
+/// The terminal; its mode is restored on drop.
 pub(super) struct TerminalIo {
     source: Source,
     decoder: Decoder,
     /// When a lone Escape becomes a key.
     escape: Option<Instant>,
-    /// Set while keys are dropped, before a question may have them.
+    /// Set while keys are dropped, before a question receives them.
     hold: Option<Hold>,
-    /// Keys that were typed after those that ended a conversation, from then until the next one begins.
+    /// Keys that were typed after those that ended a conversation, until the next one begins.
     ahead: Option<Vec<Key>>,
     pub(super) screen: Screen,
     mode: Option<Mode>,
 }
 
-/// What came from the keyboard.
+/// Input from the keyboard.
 #[derive(Debug)]
 pub(super) enum Heard {
     Keys(Vec<Key>),
-    /// The keyboard has rested: from now on its keys count. What was typed until then does not.
+    /// The keyboard has rested: keys count from now on. Earlier ones were dropped.
     Rested(Dropped),
 }
 
-/// Whether the terminal shows what is typed.
+/// Whether the terminal echoes typed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Typing {
     Seen,
     Hidden,
 }
 
-/// Every key for itself; undone when this is dropped, whatever the reason.
+/// Raw mode with bracketed paste, undone on drop.
 struct Mode {
     _raw: RawMode,
     pastes: bool,
@@ -60,7 +60,7 @@ struct Mode {
 impl Drop for Mode {
     fn drop(&mut self) {
         if self.pastes {
-            // A terminal that went away needs nothing back.
+            // An error means that the terminal has gone.
             let _ = printing::print(NO_BRACKETED_PASTE);
         }
     }
@@ -86,7 +86,7 @@ impl TerminalIo {
         }
     }
 
-    /// Takes the keyboard.
+    /// Takes control of the keyboard.
     pub(super) fn take(&mut self) -> Result<()> {
         if self.screen.manner() == Manner::Live && self.mode.is_none() {
             self.mode = Some(Mode { _raw: RawMode::enter(rustix::stdio::stdin())?, pastes: true });
@@ -95,14 +95,14 @@ impl TerminalIo {
         Ok(())
     }
 
-    /// Gives the terminal back, with nothing left of the area.
+    /// Restores the terminal and erases the area.
     pub(super) fn give_back(&mut self) -> Result<()> {
         let left = printing::print(self.screen.leave());
         self.mode = None;
         left
     }
 
-    /// Where the terminal echoes what is typed, it stops doing so for a secret.
+    /// Turns the echo off for a secret, if the terminal echoes typed text.
     pub(super) fn set_typing(&mut self, typing: Typing) {
         if self.screen.manner() == Manner::Live {
             return;
@@ -115,12 +115,12 @@ impl TerminalIo {
         };
     }
 
-    /// From now on keys are dropped until the keyboard has rested. Those that refuse pass.
+    /// From now on keys are dropped until the keyboard has rested. Keys that refuse pass.
     pub(super) fn hold_keys(&mut self) {
         self.hold = Some(Hold::begin(Instant::now()));
     }
 
-    /// Nothing is asked any more: what was dropped, if keys were held.
+    /// Ends the hold because no question is open any more; returns the dropped keys if keys were held.
     pub(super) fn stop_holding(&mut self) -> Option<Dropped> {
         self.hold.take().map(Hold::end)
     }
@@ -133,7 +133,7 @@ impl TerminalIo {
         }
     }
 
-    /// What comes next from the keyboard; nothing at the end of the input. May be dropped and called again without losing any.
+    /// The next input; `None` at its end. Cancel-safe: no key is lost.
     pub(super) async fn heard(&mut self) -> Option<Heard> {
         loop {
             let moment = self.escape.into_iter().chain(self.hold.as_ref().map(Hold::until)).min();
@@ -158,7 +158,7 @@ impl TerminalIo {
         }
     }
 
-    /// The keys in these bytes, as far as they may be used now.
+    /// The keys in these bytes that may be used now.
     fn decoded(&mut self, bytes: &[u8]) -> Vec<Key> {
         let keys = self.decoder.feed(bytes);
         self.escape = self.decoder.is_waiting().then(|| Instant::now() + ESCAPE);
@@ -166,7 +166,7 @@ impl TerminalIo {
         self.passed(keys)
     }
 
-    /// A lone Escape is a key now, or the keyboard has rested.
+    /// Called at a deadline: a lone Escape becomes a key, or the keyboard has rested.
     fn time_has_passed(&mut self) -> Option<Heard> {
         if self.escape.take_if(|escape| *escape <= Instant::now()).is_some() {
             let keys = self.decoder.give_up_waiting();
@@ -184,24 +184,24 @@ impl TerminalIo {
         Some(Heard::Rested(self.rested()))
     }
 
-    /// Ends the hold: what is half typed belongs to what was dropped.
+    /// Ends the hold: an incomplete key belongs to the dropped ones.
     fn rested(&mut self) -> Dropped {
         self.decoder.forget();
         self.escape = None;
         if self.screen.manner() == Manner::Plain {
-            // A terminal that went away has no input to throw away.
+            // An error means that the terminal has gone, with its input.
             let _ = discard_input(rustix::stdio::stdin());
         }
         self.stop_holding().unwrap_or_default()
     }
 
-    /// Keeps keys for the conversation that comes next.
+    /// Stores keys for the next conversation.
     pub(super) fn keep_ahead(&mut self, keys: Vec<Key>) {
         self.ahead.get_or_insert_default().extend(keys);
     }
 
-    /// Keeps what is typed while a conversation is being prepared; ends when the person does not want to wait for it. A terminal in
-    /// line mode keeps its lines itself, and makes signals of such keys.
+    /// Stores the keys that are typed while a conversation is being prepared; returns when the person does not want to
+    /// wait for it. A terminal in line mode buffers its lines itself, and turns such keys into signals.
     pub(super) async fn until_left(&mut self) {
         if self.mode.is_none() {
             return std::future::pending().await;
@@ -216,7 +216,7 @@ impl TerminalIo {
         }
     }
 
-    /// The keys that were kept, and those that can be read at once; none before the first conversation.
+    /// The stored keys, and those that can be read without waiting; none before the first conversation.
     pub(super) fn typed_ahead(&mut self) -> Vec<Key> {
         let Some(mut keys) = self.ahead.take() else { return Vec::new() };
         loop {
@@ -228,13 +228,13 @@ impl TerminalIo {
         }
     }
 
-    /// Shows lines that stay, and the area below them.
+    /// Shows permanent lines, and the area below them.
     pub(super) fn draw(&mut self, lines: &[Line], area: Area) -> Result<()> {
         let frame = self.screen.frame(lines, area);
         if frame.is_empty() { Ok(()) } else { printing::print(frame) }
     }
 
-    /// Shows lines below which nothing stands.
+    /// Shows permanent lines without an area below.
     pub(super) fn say(&mut self, lines: &[Line]) -> Result<()> {
         if self.mode.is_some() {
             return self.draw(lines, Area::default());
@@ -242,12 +242,12 @@ impl TerminalIo {
         printing::print(lines.iter().map(|line| line.rendered(false) + "\n").collect::<String>())
     }
 
-    /// The window has another size.
+    /// Takes over the new size of the window.
     pub(super) fn resized(&mut self) {
         self.screen.resize(own_size());
     }
 
-    /// A terminal in line mode ends a line where others send Enter.
+    /// Replaces line feeds by Enter for a terminal in line mode, which ends lines with them.
     fn in_this_manner(&self, keys: Vec<Key>) -> Vec<Key> {
         if self.screen.manner() == Manner::Live {
             return keys;
@@ -258,7 +258,7 @@ impl TerminalIo {
 
 impl Drop for TerminalIo {
     fn drop(&mut self) {
-        // A terminal that went away needs nothing back.
+        // An error means that the terminal has gone.
         let _ = self.give_back();
     }
 }

@@ -1,7 +1,8 @@
-//! The pause before a question takes the keyboard. A person who types while a question opens is not answering it: their keys
-//! are dropped until the keyboard has rested, and they are told which. Browsers delay their dialogs for the same reason.
+//! The pause before a question takes the keyboard. A person who types while a question appears is not answering it:
+//! their keys are dropped until the keyboard has rested, and the screen shows which. Browsers delay their dialogs for
+//! the same reason.
 //!
-//! Pure: it knows the time only because its caller passes it in.
+//! Pure: the caller passes in the time.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 
 use super::keys::Key;
 
-/// How long the keyboard must rest. Longer than the gaps within a typed word, shorter than it takes to read a question.
+/// How long the keyboard must rest: longer than the gaps within a typed word, shorter than it takes to read a question.
 const REST: Duration = Duration::from_millis(600);
 
 /// Keys that are held back from a question.
@@ -19,10 +20,10 @@ pub(super) struct Hold {
     dropped: Dropped,
 }
 
-/// What was typed for nothing.
+/// The keys that were dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dropped {
-    /// As far as it is text; ends of lines are signs.
+    /// Their text; newlines are replaced by visible signs.
     pub(super) text: String,
 }
 
@@ -31,12 +32,12 @@ impl Hold {
         Self { until: now + REST, dropped: Dropped::default() }
     }
 
-    /// When the keyboard will have rested, if nothing more is typed.
+    /// When the keyboard will have rested if no key follows.
     pub(super) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Drops keys, except those that only ever refuse.
+    /// Drops keys, except those that can only refuse.
     pub(super) fn take(&mut self, keys: Vec<Key>, now: Instant) -> Vec<Key> {
         let refuses = |key: &Key| matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput);
         let (passed, dropped): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(refuses);
@@ -49,12 +50,12 @@ impl Hold {
         passed
     }
 
-    /// Something is still being typed.
+    /// Restarts the pause, because the person is still typing.
     pub(super) fn extend(&mut self, now: Instant) {
         self.until = now + REST;
     }
 
-    /// The keyboard rests: what was dropped.
+    /// Ends the pause and returns the dropped keys.
     pub(super) fn end(self) -> Dropped {
         self.dropped
     }
@@ -66,7 +67,7 @@ impl Dropped {
             Key::Char(char) => self.text.push(*char),
             Key::Paste(text) => self.text.push_str(&text.replace('\n', "⏎")),
             Key::Enter | Key::LineFeed | Key::NewLine => self.text.push('⏎'),
-            // Whoever corrected what they typed need not be told of the slip.
+            // A typing error that the person corrected need not be reported.
             Key::Backspace => drop(self.text.pop()),
             _ => {}
         }

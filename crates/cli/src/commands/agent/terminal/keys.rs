@@ -1,7 +1,7 @@
-//! From the bytes of a terminal to keys. Pure: it reads nothing and knows no time, so whoever feeds it decides when a lone
-//! Escape is a key of its own and not the beginning of something longer.
+//! Decodes a terminal's bytes into keys. Pure: it reads nothing and has no clock, so the caller decides when a lone
+//! Escape is a key of its own and not the beginning of a sequence.
 
-/// What a paste may have; more than a model reads.
+/// The largest paste; no model reads more.
 const MOST_PASTE: usize = 1 << 20;
 /// The longest sequence that any key sends.
 const LONGEST: usize = 32;
@@ -15,9 +15,9 @@ pub(super) enum Key {
     Char(char),
     Paste(String),
     Enter,
-    /// Ctrl-J, or the end of a line where the terminal edits lines itself.
+    /// Ctrl-J, or the end of a line if the terminal edits lines itself.
     LineFeed,
-    /// Alt-Enter, or Shift-Enter where the terminal tells them apart.
+    /// Alt-Enter, or Shift-Enter if the terminal distinguishes it.
     NewLine,
     Backspace,
     Delete,
@@ -42,26 +42,26 @@ pub(super) enum Key {
     Redraw,
 }
 
-/// Keeps what is not a whole key yet.
+/// A decoder that stores bytes which do not form a whole key yet.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     pending: Vec<u8>,
     pasted: Option<Vec<u8>>,
 }
 
-/// What the beginning of the pending bytes is.
+/// The meaning of the first pending bytes.
 enum Parsed {
-    /// A key, of so many bytes.
+    /// A key of this many bytes.
     Key(Key, usize),
-    /// Nothing that means something here, of so many bytes.
+    /// An ignored sequence of this many bytes.
     Nothing(usize),
     PasteBegins(usize),
-    /// More bytes may decide.
+    /// More bytes are needed.
     Unfinished,
 }
 
 impl Decoder {
-    /// The keys that these bytes complete.
+    /// Adds bytes and returns the keys that they complete.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -74,24 +74,24 @@ impl Decoder {
         self.pasted.is_some()
     }
 
-    /// Forgets the beginning of a key.
+    /// Discards an incomplete key.
     pub(super) fn forget(&mut self) {
         self.pending.clear();
     }
 
-    /// Whether something was begun that time alone can decide.
+    /// Whether an incomplete key is pending that only a timeout can decide.
     pub(super) fn is_waiting(&self) -> bool {
         self.pasted.is_none() && self.pending.first() == Some(&ESCAPE)
     }
 
-    /// Nothing more comes: what was begun is a key by itself.
+    /// Called after the timeout: a lone Escape becomes a key.
     pub(super) fn give_up_waiting(&mut self) -> Vec<Key> {
         if !self.is_waiting() {
             return Vec::new();
         }
         self.pending.remove(0);
         let rest = std::mem::take(&mut self.pending);
-        // `ESC [` alone is Alt-[, which means nothing here.
+        // `ESC [` alone is Alt-[, which has no meaning here.
         let mut keys = if rest.is_empty() { vec![Key::Escape] } else { Vec::new() };
         keys.extend(self.feed(rest.get(1..).unwrap_or_default()));
         keys
@@ -117,7 +117,7 @@ impl Decoder {
         true
     }
 
-    /// Takes pasted bytes up to their end mark, of which a part may still be to come.
+    /// Takes pasted bytes up to the end mark, of which a part may still be missing.
     fn paste(&mut self, keys: &mut Vec<Key>) -> bool {
         let end = self.pending.windows(PASTE_END.len()).position(|window| window == PASTE_END);
         let kept = if end.is_some() { 0 } else { PASTE_END.len() - 1 };
@@ -182,7 +182,7 @@ fn character(bytes: &[u8]) -> Parsed {
         return if broken { Parsed::Nothing(1) } else { Parsed::Unfinished };
     };
     match std::str::from_utf8(whole).ok().and_then(|text| text.chars().next()) {
-        // C1 controls are no letters.
+        // C1 control characters are not text.
         Some(char) if char.is_control() => Parsed::Nothing(length),
         Some(char) => Parsed::Key(Key::Char(char), length),
         None => Parsed::Nothing(1),
@@ -199,7 +199,7 @@ fn escaped(bytes: &[u8]) -> Parsed {
         Some(0x7f | 0x08) => Key::DeleteWord,
         Some(b'b') => Key::WordLeft,
         Some(b'f') => Key::WordRight,
-        // Escape and Ctrl-C are pressed in a hurry; the second must not be lost.
+        // People press Escape and Ctrl-C in quick succession; the second key must not be lost.
         Some(0x03) => return Parsed::Key(Key::Escape, 1),
         Some(_) => return Parsed::Nothing(2),
     };

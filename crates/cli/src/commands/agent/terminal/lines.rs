@@ -1,14 +1,14 @@
-//! Lines of coloured text, wrapped to a width in columns. Whatever models and programs wrote becomes visible text here: no
-//! control character, and no mark that turns the direction of writing around, reaches a terminal.
+//! Lines of coloured text, wrapped to a width in columns. Text of models and programs is made visible here: no control
+//! character, and no mark that changes the direction of writing, reaches a terminal.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Columns to the next tab.
+/// The distance of tab stops in columns.
 const TAB: usize = 4;
-/// Below this many columns nothing can be read anyway.
+/// The least width in columns; nothing is readable below it.
 const NARROWEST: usize = 8;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Paint {
     #[default]
@@ -21,32 +21,32 @@ pub(super) enum Paint {
     Cyan,
 }
 
-/// A line, not yet wrapped.
+/// A line before wrapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     spans: Vec<(Paint, String)>,
-    /// Columns by which its further rows stand to the right.
+    /// The indentation of its further rows, in columns.
     hang: usize,
 }
 
 impl Line {
-    /// Text of one look. It is made visible.
+    /// A line of one style. Its text is made visible.
     pub(super) fn of(paint: Paint, text: &str) -> Self {
         Self::default().and(paint, text)
     }
 
-    /// Nothing.
+    /// An empty line.
     pub(super) fn blank() -> Self {
         Self::default()
     }
 
-    /// And then this.
+    /// Appends text.
     pub(super) fn and(mut self, paint: Paint, text: &str) -> Self {
         self.spans.push((paint, visible(text)));
         self
     }
 
-    /// Further rows begin this far to the right.
+    /// Indents the further rows.
     pub(super) fn hanging(mut self, columns: usize) -> Self {
         self.hang = columns;
         self
@@ -63,12 +63,12 @@ impl Line {
         self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// Columns that it takes on one row.
+    /// The columns that it takes on one row.
     pub(super) fn width(&self) -> usize {
         self.spans.iter().map(|(_, text)| width(text)).sum()
     }
 
-    /// Its rows at this width, broken between words where that is possible.
+    /// Its rows at this width, broken between words if possible.
     pub(super) fn wrapped(&self, columns: usize) -> Vec<Self> {
         let columns = columns.max(NARROWEST);
         if self.width() <= columns {
@@ -88,7 +88,7 @@ impl Line {
         rows
     }
 
-    /// The first row, with a sign if there is more.
+    /// The first row, with an ellipsis if there is more.
     pub(super) fn cut(&self, columns: usize) -> Self {
         let columns = columns.max(NARROWEST);
         if self.width() <= columns {
@@ -111,7 +111,7 @@ impl Line {
         cut
     }
 
-    /// As a terminal takes it.
+    /// The line as bytes for a terminal.
     pub(super) fn rendered(&self, colour: bool) -> String {
         let piece = |(paint, text): &(Paint, String)| match code(*paint).filter(|_| colour) {
             Some(code) if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -136,7 +136,7 @@ impl Line {
     }
 }
 
-/// Where the first row of these ends: behind the last blank that fits, or else in a word.
+/// The end of the first row: after the last blank that fits, or else within a word.
 fn row_end(cells: &[(Paint, char)], columns: usize) -> usize {
     let mut used = 0;
     let mut blank = None;
@@ -164,17 +164,17 @@ fn code(paint: Paint) -> Option<&'static str> {
     })
 }
 
-/// Columns of a text.
+/// The width of a text in columns.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
-/// Columns of a character.
+/// The width of a character in columns.
 pub(super) fn char_width(char: char) -> usize {
     char.width().unwrap_or(0)
 }
 
-/// A text that shows what it is: tabs become blanks, and what would move the cursor or hide something becomes a sign.
+/// Makes a text visible: tabs become blanks, and characters that move the cursor or hide something become signs.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
@@ -188,8 +188,8 @@ pub(super) fn visible(text: &str) -> String {
     shown
 }
 
-/// Whether a character of prose moves the cursor, hides, or changes the direction of what stands around it. Commands are
-/// escaped more strictly before they come here (`Shown`): prose has letters with marks, and emoji.
+/// Whether a character of prose moves the cursor, hides, or changes the direction of the text around it. Commands are
+/// escaped more strictly before they come here (`Shown`): prose has letters with combining marks, and emoji.
 pub(in crate::commands::agent) fn acts_on_others(char: char) -> bool {
     char.is_control()
         || matches!(char,

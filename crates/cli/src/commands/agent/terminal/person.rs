@@ -1,37 +1,37 @@
-//! The person at the terminal, as agents reach them: every question goes through one queue to whoever draws the screen, and
-//! waits there for its answer. A question that nobody waits for any more is gone by itself.
+//! Connects agents to the person at the terminal: all questions go through one queue to the task that draws the screen,
+//! and wait there for their answers. A question whose asker no longer waits is removed.
 
 use tokio::sync::{mpsc, oneshot};
 use windlass_agent::{Approval, Decision, UserAnswer, UserPrompter, UserQuestion, Waited};
 use windlass_tools::Question;
 
-/// Questions that may wait to be asked.
+/// The capacity of the queue of questions.
 const QUESTIONS: usize = 16;
 
-/// Something to be asked, and where the answer goes.
+/// A question, and the channel for its answer.
 #[derive(Debug)]
 pub(super) enum PendingPrompt {
     Approval(Approval, oneshot::Sender<Decision>),
     Secret(Question, oneshot::Sender<Option<String>>),
     Questions(Vec<UserQuestion>, oneshot::Sender<Option<Vec<UserAnswer>>>),
-    /// Like a question, but saying nothing is an answer.
+    /// Like a question, but an empty text is an answer.
     Field(UserQuestion, oneshot::Sender<Option<Vec<UserAnswer>>>),
 }
 
-/// Hands questions on.
+/// Puts questions into the queue.
 #[derive(Clone, Debug)]
 pub(super) struct TerminalPrompter {
     asked: mpsc::Sender<PendingPrompt>,
 }
 
 impl TerminalPrompter {
-    /// A person, and what they are asked.
+    /// A prompter, and the queue of its questions.
     pub(super) fn new() -> (Self, mpsc::Receiver<PendingPrompt>) {
         let (asked, received) = mpsc::channel(QUESTIONS);
         (Self { asked }, received)
     }
 
-    /// Asks, and waits. Nothing, if nobody sits there any more.
+    /// Asks, and waits for the answer. `None` if no person is at the terminal any more.
     async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> PendingPrompt) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.asked.send(question(reply)).await.ok()?;
@@ -40,7 +40,7 @@ impl TerminalPrompter {
 }
 
 impl TerminalPrompter {
-    /// Asks for something that may stay empty. Nothing, if the person declines.
+    /// Asks for a text that may be empty. `None` if the person declines.
     pub(super) async fn field(&self, question: UserQuestion) -> Option<String> {
         let answers = self.ask(|reply| PendingPrompt::Field(question, reply)).await.flatten();
         Some(answers?.pop()?.text)

@@ -1,5 +1,5 @@
-//! What is sent to the terminal: lines that stay, which the terminal keeps in its own history, and below them an area that
-//! is drawn again in place. Pure: it makes texts and remembers what stands where.
+//! The output for the terminal: permanent lines, which the terminal keeps in its own history, and below them an area
+//! that is redrawn in place. Pure: it returns texts and remembers the positions on the screen.
 
 use windlass_sys::pty::Size;
 
@@ -12,22 +12,22 @@ const CLEAR_BELOW: &str = "\x1b[J";
 /// How a terminal is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// With an area that is drawn again.
+    /// With an area that is redrawn.
     Live,
     /// Line by line: the terminal cannot move its cursor.
     Plain,
 }
 
-/// The area below, as it is to be.
+/// The wanted content of the area below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Area {
     /// Its rows; none is wider than the terminal.
     pub(super) rows: Vec<Line>,
-    /// Row and column of the cursor; none is shown if there is none.
+    /// Row and column of the cursor; `None`: it is hidden.
     pub(super) cursor: Option<(usize, usize)>,
 }
 
-/// Knows what the terminal shows.
+/// The state of what the terminal shows.
 #[derive(Debug)]
 pub(super) struct Screen {
     manner: Manner,
@@ -45,7 +45,7 @@ impl Screen {
         self.manner
     }
 
-    /// The columns that rows may use. The last one stays free: a row that fills it is treated differently by every terminal.
+    /// The columns that rows may use. The last one stays free: terminals differ in how they treat a row that fills it.
     pub(super) fn columns(&self) -> usize {
         usize::from(self.size.cols).saturating_sub(1).max(1)
     }
@@ -55,7 +55,7 @@ impl Screen {
         usize::from(self.size.rows).saturating_sub(1).max(1)
     }
 
-    /// What to write so that these lines stay and the area is this one. Nothing, if nothing changes.
+    /// The bytes that make these lines permanent and redraw the area. Empty if nothing changes.
     pub(super) fn frame(&mut self, lines: &[Line], area: Area) -> String {
         if self.manner == Manner::Plain {
             return self.stay(lines, "\n");
@@ -68,7 +68,7 @@ impl Screen {
         text
     }
 
-    /// The window has another size. Rows that no longer fit were broken by the terminal, so the area is higher now.
+    /// Takes over a new size. The terminal broke rows that no longer fit, so the area is higher now.
     pub(super) fn resize(&mut self, size: Size) {
         if size.cols < self.size.cols {
             let columns = usize::from(size.cols).max(1);
@@ -83,7 +83,7 @@ impl Screen {
         self.size = size;
     }
 
-    /// What to write at the end: the area goes, and the cursor stands at the beginning of a row.
+    /// The bytes that erase the area at the end, and leave the cursor at the beginning of a row.
     pub(super) fn leave(&mut self) -> String {
         if self.manner == Manner::Plain {
             return String::new();
@@ -93,7 +93,7 @@ impl Screen {
         text
     }
 
-    /// To the beginning of the area, of which nothing stays.
+    /// The bytes that move to the beginning of the area and erase it.
     fn above(&self) -> String {
         let row = self.drawn.cursor.map_or(self.drawn.rows.len().saturating_sub(1), |(row, _)| row);
         let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
@@ -138,7 +138,7 @@ mod tests {
         Area { rows: rows.iter().map(|row| line(row)).collect(), cursor: Some(cursor) }
     }
 
-    /// Draws frames on a terminal of 6 by 20; what it shows.
+    /// Draws frames on a terminal of 6 by 20 and compares what it shows.
     fn check(frames: &[(&[&str], Area)], expected: &str) {
         let mut screen = Screen::new(Manner::Live, false, Size { rows: 6, cols: 20 });
         let mut terminal = Terminal::new(ScreenSize::new(6, 20));

@@ -1,5 +1,5 @@
-//! The first question in a project that nobody has spoken about: whether what it brings along may be read. Until then
-//! nothing of it counts.
+//! The first question in a project about which the user has not decided: whether its configuration, instructions and
+//! skills may be read. Until then they are ignored.
 
 use anyhow::Result;
 use windlass_config::{LeftOutKind, Trust, TrustLevel};
@@ -18,17 +18,17 @@ use crate::config::Config;
 
 const ANSWERS: &str = "yes + Enter trusts it, never + Enter never does, Esc not now";
 
-/// What the person said.
+/// The person's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Yes,
     Never,
     NotNow,
-    /// They want to leave.
+    /// The person wants to leave.
     Leave,
 }
 
-/// Asks if it has to be asked; the settings that hold then. Nothing, if the person leaves.
+/// Asks if the project needs a decision; returns the settings that apply then. `None` if the person leaves.
 pub(super) async fn settle(
     front: &mut TerminalIo,
     signals: &mut Signals,
@@ -55,7 +55,7 @@ pub(super) async fn settle(
 
 async fn ask(front: &mut TerminalIo, signals: &mut Signals, lines: &[Line]) -> Result<Word> {
     let mut answer = TrustInput::default();
-    // What was typed into the shell before is no answer.
+    // Keys that were typed into the shell before are no answer.
     front.hold_keys();
     answer.draw(front, lines)?;
     loop {
@@ -85,7 +85,7 @@ async fn ask(front: &mut TerminalIo, signals: &mut Signals, lines: &[Line]) -> R
     }
 }
 
-/// The line that the answer is written in.
+/// The input line for the answer.
 #[derive(Default)]
 struct TrustInput {
     line: Composer,
@@ -94,7 +94,7 @@ struct TrustInput {
 }
 
 impl TrustInput {
-    /// The word that the keys make, or lines about what they are instead.
+    /// The decision that the keys make, or lines that explain why they make none.
     fn keys(&mut self, keys: Vec<Key>) -> Result<Word, Vec<Line>> {
         let mut lines = Vec::new();
         for key in keys {
@@ -132,7 +132,7 @@ impl TrustInput {
     }
 }
 
-/// What the project would bring, with the servers that would be started: they are programs of its choice.
+/// The contributions of the project, including the servers that would be started: the project chooses those programs.
 fn question(configured: &Configured, options: &AgentOptions, config: &Config) -> Vec<Line> {
     let project = &configured.loaded.project;
     let title = format!("Do you trust {}? It would bring:", project.root.display());

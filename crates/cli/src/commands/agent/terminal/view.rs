@@ -1,5 +1,5 @@
-//! What a person sees of a team at work: from events, the lines that stay; and at any moment, what is under way. Pure: it
-//! knows the time only because it is told.
+//! A person's view of a team at work: turns events into permanent lines, and renders the work in progress at any
+//! moment. Pure: the caller passes in the time.
 
 mod deeds;
 mod live;
@@ -22,10 +22,10 @@ use self::words::Words;
 use super::lines::{Line, Paint};
 use crate::report;
 
-/// The most characters of a command that are looked at for its line.
+/// The most characters of a command that are read for its line.
 const MOST_COMMAND: usize = 16_000;
 
-/// Everything that is known about a conversation.
+/// The known state of a conversation.
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) root: ThreadId,
@@ -37,14 +37,14 @@ pub(super) struct View {
     agents: Vec<Agent>,
     pub(super) plan: Vec<PlanStep>,
     usage: HashMap<ThreadId, Usage>,
-    /// Since when it works.
+    /// When it began to work; `None` if it is idle.
     working: Option<Instant>,
     waiting: Vec<String>,
     last: Block,
     pub(super) last_message: Option<String>,
 }
 
-/// A call or a command under way.
+/// A running call or command.
 #[derive(Debug)]
 struct RunningItem {
     agent: ThreadId,
@@ -66,7 +66,7 @@ impl RunningItem {
 enum Kind {
     Call,
     Command,
-    /// Its call was answered, and it goes on.
+    /// The call was answered, and its command goes on.
     Background,
 }
 
@@ -79,7 +79,7 @@ struct Agent {
     state: &'static str,
 }
 
-/// What stood last: things of a kind stand together, and a blank line is between kinds.
+/// The kind of the last lines: lines of one kind stand together, and a blank line separates kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Block {
     #[default]
@@ -90,7 +90,7 @@ enum Block {
 }
 
 impl View {
-    /// Of an agent that works in this directory: paths below it are shown from there.
+    /// A view of an agent that works in this directory: paths below it are shown relative to it.
     pub(super) fn new((root, directory): (ThreadId, PathBuf), model: String, prices: Option<Prices>) -> Self {
         Self {
             root,
@@ -109,12 +109,12 @@ impl View {
         }
     }
 
-    /// Whether the first agent works.
+    /// Whether the root agent works.
     pub(super) fn is_working(&self) -> bool {
         self.working.is_some()
     }
 
-    /// Whether anything changes by itself as time goes by.
+    /// Whether anything on the screen changes as time passes.
     pub(super) fn is_busy(&self) -> bool {
         self.is_working() || !self.running.is_empty() || self.busy_agents().next().is_some()
     }
@@ -124,7 +124,7 @@ impl View {
         self.agents.iter().filter(|agent| agent.state == "working").map(|agent| &agent.id)
     }
 
-    /// The lines that an event leaves.
+    /// Applies an event and returns its permanent lines.
     pub(super) fn take(&mut self, event: &AgentEvent, now: Instant) -> Vec<Line> {
         let own = event.agent == self.root;
         let mut out = Vec::new();
@@ -160,7 +160,7 @@ impl View {
         out
     }
 
-    /// Lines that no event brings: what the person said, or was told.
+    /// Adds permanent lines that do not come from events: messages of the person, or remarks to them.
     pub(super) fn note(&mut self, lines: Vec<Line>) -> Vec<Line> {
         let mut out = Vec::new();
         self.last = Block::Nothing;
@@ -169,12 +169,12 @@ impl View {
         out
     }
 
-    /// What this conversation and its sub-agents cost.
+    /// The usage of this conversation and its sub-agents.
     pub(super) fn total(&self) -> Usage {
         self.usage.values().fold(Usage::default(), |all, one| all.and(*one))
     }
 
-    /// The sub-agents, in words.
+    /// The sub-agents as lines of text.
     pub(super) fn agents(&self) -> Vec<Line> {
         let line = |agent: &Agent| {
             Line::of(Paint::Bold, &agent.nickname)
@@ -184,7 +184,7 @@ impl View {
         self.agents.iter().map(line).collect()
     }
 
-    /// What is known changes.
+    /// Updates the state.
     fn follow(&mut self, event: &AgentEvent, now: Instant) {
         let own = event.agent == self.root;
         match &event.kind {
@@ -236,14 +236,14 @@ impl View {
         }
     }
 
-    /// Something is under way; a command takes the place of its call.
+    /// Adds a running item; a command replaces its call.
     fn begun(&mut self, running: RunningItem) {
         self.running.retain(|known| known.agent != running.agent || known.id != running.id);
         self.running.push(running);
     }
 
-    /// The end of its output as it is now. To collect the lines of several events would show a line of each, and lines that were
-    /// printed between them would be missing.
+    /// Replaces the shown end of the output. Collecting the lines of several events would show one line of each,
+    /// without the lines that were printed between them.
     fn progress(&mut self, agent: &ThreadId, call: &str, tail: &[String]) {
         let running = self.running.iter_mut().find(|running| running.agent == *agent && running.id == call);
         if let Some(running) = running {
@@ -251,14 +251,14 @@ impl View {
         }
     }
 
-    /// Something that was under way is over; since when it was.
+    /// Removes an item that is over; returns its kind and when it began.
     fn over(&mut self, agent: &ThreadId, id: &str) -> Option<(Kind, Instant)> {
         let place = self.running.iter().position(|running| running.agent == *agent && running.id == id)?;
         let running = self.running.remove(place);
         Some((running.kind, running.since))
     }
 
-    /// What stays of everything else.
+    /// The permanent lines for all other events.
     fn told(&mut self, agent: &ThreadId, kind: &EventKind, now: Instant) -> (Block, Vec<Line>) {
         let own = *agent == self.root;
         let deed = |lines| (Block::Deeds, lines);
@@ -337,7 +337,7 @@ impl View {
         changed(&FileChange { path, ..change.clone() }, ok, self.named(agent))
     }
 
-    /// A call that was a command or a patch has told of itself already.
+    /// A call that was a command or a patch has already been shown by its own events.
     fn call_ended(&mut self, agent: &ThreadId, call: &CallNote, (ok, answer): (bool, &str)) -> Vec<Line> {
         match self.running.iter_mut().find(|running| running.agent == *agent && running.id == call.id) {
             Some(running) if running.kind != Kind::Call => {
@@ -354,7 +354,7 @@ impl View {
         vec![told.and(Paint::Red, &format!("  failed: {}", first_line(answer)))]
     }
 
-    /// The beginning of a line about an agent: nothing, where it is the first.
+    /// The beginning of a line about an agent: its name, or nothing for the root agent.
     fn named(&self, agent: &ThreadId) -> Line {
         let found = self.agents.iter().find(|known| known.id == *agent);
         match found {

@@ -1,4 +1,4 @@
-//! The difference of two texts as people read it: unified, with three lines around each change.
+//! A unified diff of two texts, with three context lines around each change.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -8,10 +8,11 @@ use crate::config::Colour;
 /// Lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// Beyond this many pairs of lines, a change is shown as one block; what we edit is far smaller.
+/// The most pairs of lines that are compared; a larger change is shown as one block. The edits of `install` are far
+/// smaller.
 const COMPARED: usize = 4_000_000;
 
-/// The difference, with its header.
+/// The diff, with its header.
 pub(super) fn unified(name: &str, (before, after): (&str, &str), colour: Colour) -> String {
     let (old, new) = (lines(before), lines(after));
     let changes = changes(&old, &new);
@@ -36,21 +37,21 @@ pub(super) fn unified(name: &str, (before, after): (&str, &str), colour: Colour)
     text
 }
 
-/// Lines that were taken away, and those that came in their place.
+/// Removed lines, and the lines that replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// Changes that are shown together: which, and the lines of both texts.
+/// Neighbouring changes that are shown together, and the lines of both texts.
 struct Hunk {
     changes: Range<usize>,
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// A line without its end; one whose end is missing or of another kind says so.
+/// A line without its end; a missing or different line end is made visible.
 fn lines(text: &str) -> Vec<String> {
     let line = |line: &str| match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {
         (Some(line), _) => format!("{line}\u{240d}"),
@@ -67,7 +68,7 @@ fn same(text: &mut String, lines: &[String]) {
     }
 }
 
-/// A place as the header has it: the first line and how many.
+/// A range in the form of a hunk header: the first line and the number of lines.
 fn place(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -98,7 +99,7 @@ fn hunks(changes: &[Change], end: usize) -> Vec<Hunk> {
     hunks
 }
 
-/// What changed. The equal ends are left out first, because they are nearly everything.
+/// The changes. Equal lines at both ends are left out first, because they are nearly everything.
 fn changes(old: &[String], new: &[String]) -> Vec<Change> {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (&old[head..], &new[head..]);
@@ -118,7 +119,7 @@ fn changes(old: &[String], new: &[String]) -> Vec<Change> {
     changes
 }
 
-/// The longest list of lines that both have in this order, as pairs of their numbers.
+/// The longest common subsequence of lines, as pairs of line numbers.
 fn common(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
     let width = new.len() + 1;
     let mut longest = vec![0_u32; (old.len() + 1) * width];

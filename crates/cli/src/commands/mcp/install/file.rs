@@ -1,5 +1,5 @@
-//! Another person's file: read as it is, backed up beside it, and replaced in one step, so that whoever reads it sees the
-//! old or the new and never half of one.
+//! Changes a file of another program: reads it, makes a backup beside it, and replaces it atomically, so that every
+//! reader sees the old or the new content and never a part of one.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// More links in a row than the kernel follows either.
+/// The most links in a row, as in the kernel.
 const LINKS: usize = 40;
-/// A directory with more backups of one file than this needs a person.
+/// With more backups of one file in a directory than this, a person has to look.
 const BACKUPS: u32 = 10_000;
 
-/// What was written.
+/// The result of writing.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// Where the file is as it was before, if it was.
+    /// The backup, if the file existed before.
     pub(super) backup: Option<PathBuf>,
 }
 
-/// The text of a file; nothing if there is none.
+/// The text of a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
     match std::fs::read(path) {
         Ok(bytes) => {
@@ -34,7 +34,8 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Writes a text in place of the one that was read. One that was changed since by somebody else is not overwritten.
+/// Writes a text in place of the one that was read. If another program has changed the file since, it is not
+/// overwritten.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<Written> {
     let real = followed(path)?;
     let directory = real.parent().filter(|directory| !directory.as_os_str().is_empty());
@@ -54,7 +55,7 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<
     Ok(Written { backup })
 }
 
-/// The file that a path leads to: a link stays a link.
+/// The file to which a path leads, so that a link stays a link.
 fn followed(path: &Path) -> Result<PathBuf> {
     let mut real = path.to_owned();
     for _ in 0..LINKS {
@@ -66,7 +67,7 @@ fn followed(path: &Path) -> Result<PathBuf> {
     bail!("{} is a link that leads to itself", path.display())
 }
 
-/// Keeps the text as it was, under the first number that is free.
+/// Saves the old text under the first free number.
 fn back_up(path: &Path, real: &Path, text: &str) -> Result<PathBuf> {
     let permissions = permissions(real);
     for number in 1..BACKUPS {
@@ -86,7 +87,7 @@ fn back_up(path: &Path, real: &Path, text: &str) -> Result<PathBuf> {
     bail!("there are {BACKUPS} backups of {}; remove some", path.display())
 }
 
-/// The new text in a file of another name, gone again unless it is published.
+/// A temporary file with the new text; removed on drop unless it was published.
 struct Staged(Option<PathBuf>);
 
 impl Staged {
@@ -95,7 +96,7 @@ impl Staged {
         let path = real.with_file_name(format!(".{name}.windlass-{}", std::process::id()));
         let permissions = permissions(real);
         let mode = if permissions.is_some() { PRIVATE } else { FRESH };
-        // A leftover of a process that had our number.
+        // A leftover of an earlier process with the same pid.
         let _ = std::fs::remove_file(&path);
         let file = create(&path, mode)
             .with_context(|| format!("cannot write {}: no file can be made beside it", real.display()))?;
@@ -117,18 +118,18 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // What cannot be removed is named like its file and harms nobody.
+            // A leftover is named after its file and does no harm.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// The mode of a file that is there nowhere yet; the user's mask applies.
+/// The mode of a file that did not exist before; the user's umask applies.
 const FRESH: u32 = 0o666;
-/// The mode until the old file's is set: these files hold keys.
+/// The mode until that of the old file is set: these files contain keys.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a file that was not there.
+/// Creates a file; fails if it exists.
 fn create(path: &Path, mode: u32) -> std::io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
 }
@@ -145,7 +146,7 @@ fn permissions(real: &Path) -> Option<Permissions> {
     std::fs::metadata(real).ok().map(|metadata| metadata.permissions())
 }
 
-/// Under `sudo` the file stays its owner's.
+/// Keeps the file's owner, also under `sudo`.
 fn keep_owner(file: &File, real: &Path) -> std::io::Result<()> {
     let Ok(old) = std::fs::metadata(real) else { return Ok(()) };
     let new = file.metadata()?;

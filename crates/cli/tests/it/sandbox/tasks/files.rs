@@ -1,4 +1,4 @@
-//! Files of every kind in the workspace, and the places for temporary ones.
+//! Files of all kinds in the workspace, and the directories for temporary files.
 
 use super::{Reach, Task, task};
 
@@ -104,7 +104,7 @@ pub(super) const TASKS: &[Task] = &[
     Task {
         reach: Reach::Loopback,
         ..task(
-            // The server accepts no connection, and what is beyond its queue waits until a signal comes.
+            // The server accepts no connection, so a connection beyond its queue waits until a signal comes.
             "connection_that_is_interrupted",
             &["python3"],
             "python3 -c 'import signal, socket\nclass Alarm(Exception): pass\ndef stop(*_): raise Alarm\nl = socket.socket(); l.bind((\"127.0.0.1\", 0)); l.listen(0); waiting = []\nfor _ in range(4):\n    c = socket.socket(); c.setblocking(False); c.connect_ex(l.getsockname()); waiting.append(c)\nsignal.signal(signal.SIGALRM, stop); signal.setitimer(signal.ITIMER_REAL, 0.1)\ntry: socket.socket().connect(l.getsockname()); print(\"connected\")\nexcept Alarm: print(\"interrupted\")' > said",

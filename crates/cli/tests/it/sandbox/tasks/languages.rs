@@ -113,7 +113,7 @@ pub(super) const TASKS: &[Task] = &[
     task(
         "npm_with_a_cache_that_cannot_be_written",
         &["npm"],
-        // What must be set is the place for its logs; a cache that nobody writes to is no obstacle then.
+        // The directory for its logs must be set; an unwritten cache then causes no failure.
         r#"export npm_config_update_notifier=false npm_config_logs_dir=$PWD/logs
            echo '{"name":"t","version":"1.0.0","scripts":{"hello":"echo hello > said"}}' > package.json; npm run --silent hello"#,
         "grep -qx hello said",

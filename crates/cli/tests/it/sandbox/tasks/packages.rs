@@ -1,5 +1,5 @@
-//! Packages from an index on this machine: what a registry would serve, served on the loopback device, and what it has left in a
-//! home directory that cannot be written.
+//! Packages from an index on this machine: registry content that is served on the loopback device, or cached in a home
+//! directory that cannot be written.
 
 use super::{Reach, Task};
 

@@ -1,4 +1,4 @@
-//! Processes, signals, pipes, terminals made by the command itself, and what a session asks the system.
+//! Processes, signals, pipes, terminals that the command itself opens, and queries of a session to the system.
 
 use super::{Task, task};
 
@@ -108,12 +108,12 @@ pub(super) const TASKS: &[Task] = &[
     task(
         "terminal_by_tmux",
         &["tmux"],
-        // Not with `tmux wait-for`, which may wait forever on a server whose last session is just ending.
+        // Not with `tmux wait-for`, which may wait forever for a server whose last session is just ending.
         "export TMUX_TMPDIR=$PWD; mkfifo done; tmux -f /dev/null new-session -d -x 80 -y 24 'tty > said; echo > done'; read -r < done || true",
         "grep -q /dev/pts said",
     ),
     task(
-        // Where it would keep its sockets by default, it would meet the user's own server.
+        // In the default directory for its sockets, it would meet the user's own server.
         "terminal_by_tmux_with_a_server_of_its_own",
         &["tmux"],
         "unset TMUX; mkfifo done; tmux -f /dev/null new-session -d -s task -x 80 -y 24 'echo ready > done; cat'; read -r < done; tmux run-shell -t task 'echo ran > said'; tmux kill-server",
@@ -138,7 +138,7 @@ pub(super) const TASKS: &[Task] = &[
         "grep -qx 1 said",
     ),
     task(
-        // The sockets are of another kind than was asked for, and messages keep their boundaries all the same.
+        // The sockets are of another type than requested, and still preserve the boundaries of messages.
         "pair_of_sockets_for_datagrams",
         &["python3"],
         r#"python3 -c '

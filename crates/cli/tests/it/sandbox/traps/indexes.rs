@@ -1,5 +1,5 @@
-//! Traps in git's index: entries with paths that git never writes, but trusts when it reads them. A checkout of all files then writes a
-//! hook, or a file outside of the work tree.
+//! Traps in git's index: entries with paths that git never writes, but trusts when it reads them. A checkout of all
+//! files then writes a hook, or a file outside of the work tree.
 
 use super::Trap;
 

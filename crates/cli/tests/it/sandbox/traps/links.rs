@@ -1,8 +1,8 @@
-//! Traps in git directories: links, pipes and second names of files in the place of what the user's next git command writes or reads.
+//! Traps in git directories: links, pipes and hard links at paths that the user's next git command writes or reads.
 
 use super::{Trap, WITH_SUBMODULE};
 
-/// `lead NAME TARGET` puts a link to the target in the place of a file or directory, by every call that could.
+/// `lead NAME TARGET` replaces a file or directory by a link to the target, by every call that could.
 macro_rules! lead {
     ($rest:literal) => {
         concat!(
@@ -21,12 +21,12 @@ const fn link(name: &'static str, before: &'static str, command: &'static str, a
     Trap { name, before, rules: &[], command, after }
 }
 
-/// A repository with a commit, and an empty file of the user's that no command can write.
+/// A repository with a commit, and an empty file of the user that no command can write.
 const PLAIN: &str = "git init -q -b main; git commit -q --allow-empty -m x; touch ~/mine; mkdir ~/theirs";
-/// The user commits; the file of the user's has then been written, or not.
+/// The user commits; this checks whether the user's file was written.
 const COMMITS: &str = "git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"";
 
-/// In repositories beside that of the workspace.
+/// In repositories other than that of the workspace.
 pub(super) const TRAPS_ELSEWHERE: &[Trap] = &[
     link(
         "a link in a repository that the command makes",

@@ -1,4 +1,4 @@
-//! Names of files and directories that programs of the user obey, in the workspace and in a home that can be written.
+//! Names of files and directories that the user's programs obey, in the workspace and in a writable home directory.
 
 use super::Trap;
 

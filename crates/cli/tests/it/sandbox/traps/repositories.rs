@@ -1,8 +1,8 @@
-//! Traps in repositories that a command makes or puts in the place of others, and that the user's git enters later.
+//! Traps in repositories that a command creates or replaces, and that the user's git enters later.
 
 use super::Trap;
 
-/// `evil`, a repository with a program in its configuration, by every way to write one.
+/// `evil`, a repository with a program in its configuration, written in every possible way.
 macro_rules! evil {
     ($rest:literal) => {
         concat!(
@@ -15,7 +15,7 @@ macro_rules! evil {
     };
 }
 
-/// A branch `trap` with a gitlink at `evil`, made beside the index that is in use.
+/// A branch `trap` with a gitlink to `evil`, created beside the index that is in use.
 macro_rules! branch_with_gitlink {
     () => {
         "export GIT_INDEX_FILE=$PWD/.git/beside; git read-tree HEAD; \
@@ -27,8 +27,8 @@ macro_rules! branch_with_gitlink {
 /// A repository with one commit.
 const PLAIN: &str = "git init -q -b main; echo x > file; git add file; git commit -q -m x";
 
-/// `git a` is this alias, in a repository that the command makes. `x` is a program there, and so is the one that git looks for if an alias is
-/// the path `./x`. The repository has a submodule, three commits, and a branch that conflicts.
+/// `git a` is this alias, in a repository that the command creates. `x` is a program there, and so is the one that git
+/// looks for if an alias is the path `./x`. The repository has a submodule, three commits, and a branch that conflicts.
 macro_rules! alias {
     ($name:literal, $alias:literal, $after:literal) => {
         Trap {

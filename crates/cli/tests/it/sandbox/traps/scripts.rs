@@ -13,7 +13,7 @@ macro_rules! with_setting {
     };
 }
 
-/// Another script in its place, by every way to put one there.
+/// Replaces the script by another one, in every possible way.
 const REPLACED: &str = "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > y; chmod +x y; cat y > tools/x; cp y tools/x; mv y tools/x; \
      mkdir t; printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > t/x; chmod +x t/x; mv tools gone; mv t tools";
 
@@ -33,7 +33,7 @@ macro_rules! below {
     };
 }
 
-/// The same as [`REPLACED`] in `below`, also while that is elsewhere, and with a directory that comes as a whole.
+/// The same as [`REPLACED`] in `below`, also while that is moved elsewhere, and with the directory replaced as a whole.
 const REPLACED_BELOW: &str = "e() { printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > $1; chmod +x $1; }; mkdir -p t d/x; e y; e t/x; e d/x/pre-commit; \
      for b in below wt; do test -d $b || continue; cat y > $b/tools/x; cp y $b/tools/x; cp -a y z; mv z $b/tools/x; ln -f y $b/tools/x; \
      ln $b/tools/x l && cat t/x > l; mv $b other; cp y other/tools/x; cp -a y z; mv z other/tools/x; mv other $b; \

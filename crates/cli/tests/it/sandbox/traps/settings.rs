@@ -1,9 +1,9 @@
-//! Traps in the configuration of the repository that the user works in: settings by which the user's next git command would run
-//! something or talk to another server, by every way to write them.
+//! Traps in the configuration of the repository in which the user works: settings that make the user's next git command
+//! run something or talk to another server, written in every possible way.
 
 use super::Trap;
 
-/// A repository with a remote that has the branch `main`, and a branch that follows it.
+/// A repository with a remote that has the branch `main`, and a branch that tracks it.
 macro_rules! followed {
     ($($more:literal),*) => {
         concat!(
@@ -14,7 +14,7 @@ macro_rules! followed {
     };
 }
 
-/// Puts the file `c` in the place of another by every way there is.
+/// Replaces another file by the file `c`, in every possible way.
 macro_rules! written {
     ($file:literal) => {
         concat!(
@@ -29,7 +29,7 @@ macro_rules! written {
     };
 }
 
-/// One setting that `git config` adds, and what the user does next.
+/// One setting that `git config` adds, and the user's next action.
 macro_rules! setting {
     ($name:literal, $setting:literal, $after:literal) => {
         Trap {

@@ -1,9 +1,9 @@
-//! Traps in files that the user's configuration names by relative paths: in worktrees that a command adds, and in other directories
-//! whose `.git` leads to the user's repository.
+//! Traps in files that the user's configuration names by relative paths: in worktrees that a command adds, and in other
+//! directories whose `.git` leads to the user's repository.
 
 use super::Trap;
 
-/// A repository whose hooks lie in the work tree, and a program in `evil` that takes their place by every way there is.
+/// A repository whose hooks are in the work tree, and a program in `evil` that replaces them in every possible way.
 macro_rules! hooked {
     () => {
         "git init -q -b main; git config core.hooksPath tools/hooks; mkdir -p tools/hooks src; \
@@ -12,7 +12,7 @@ macro_rules! hooked {
     };
 }
 
-/// Makes `h` a directory with a hook.
+/// Creates `h`, a directory with a hook.
 macro_rules! evil {
     () => {
         "mkdir -p h t; printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > h/pre-commit; chmod +x h/pre-commit; cp -r h t/hooks; "

@@ -1,4 +1,4 @@
-//! What the words with a slash do.
+//! The effects of slash commands.
 
 use windlass_agent::{Beginning, ThreadId};
 
@@ -9,13 +9,13 @@ use super::Conversation;
 use crate::commands::agent::{deps, git, threads};
 use crate::report;
 
-/// Lines of a difference that are shown.
+/// The most lines of a difference that are shown.
 const MOST_DIFF: usize = 400;
-/// Conversations that are listed.
+/// The most conversations that are listed.
 const MOST_LISTED: usize = 10;
 
 impl Conversation<'_> {
-    /// Before anything is said: where one is, and of an earlier conversation its last words.
+    /// The lines before the first message: the directory, and the last messages of a resumed conversation.
     pub(super) fn greeting(&self, beginning: &Beginning) -> Vec<Line> {
         let mut lines = vec![
             Line::of(Paint::Bold, "windlass agent").and(Paint::Dim, &format!("  {}", self.surroundings())),
@@ -125,7 +125,7 @@ impl Conversation<'_> {
         or_nothing(listed.map(line).collect(), "there is no earlier conversation of this directory")
     }
 
-    /// The last words of both sides.
+    /// The last messages of both sides.
     fn last_words(&self, id: &ThreadId) -> Vec<(&'static str, String)> {
         let Some(thread) = self.files().and_then(|files| files.load(id).ok()) else { return Vec::new() };
         threads::last_words(&thread)
@@ -136,7 +136,7 @@ fn or_nothing(lines: Vec<Line>, nothing: &str) -> Vec<Line> {
     if lines.is_empty() { vec![Line::of(Paint::Dim, nothing)] } else { lines }
 }
 
-/// A difference in colours, as far as it is worth reading here.
+/// A coloured difference, cut after [`MOST_DIFF`] lines.
 fn difference(text: &str) -> Vec<Line> {
     let paint = |line: &str| match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Paint::Bold,

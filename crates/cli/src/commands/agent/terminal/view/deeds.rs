@@ -1,4 +1,4 @@
-//! Lines about what was done: files, outputs, plans, and texts made short.
+//! Lines about completed actions: changed files, outputs, plans, and shortened texts.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use windlass_agent::{FileChange, PlanStep, StepState};
 use super::super::lines::{Line, Paint};
 use crate::report;
 
-/// The lines of an output that stay.
+/// The most lines of an output that are shown permanently.
 const MOST_OUTPUT: usize = 6;
 
-/// What became of a file.
+/// A line about a changed file.
 pub(super) fn changed(change: &FileChange, ok: bool, line: Line) -> Line {
     let paint = if ok { Paint::Bold } else { Paint::Red };
     let failed = if ok { "" } else { "failed: " };
@@ -21,7 +21,7 @@ pub(super) fn changed(change: &FileChange, ok: bool, line: Line) -> Line {
     line.and(Paint::Green, &format!("  +{}", change.added)).and(Paint::Red, &format!(" -{}", change.removed))
 }
 
-/// A plan, a step a line.
+/// A plan, one line for each step.
 pub(in super::super) fn plan(steps: &[PlanStep]) -> Vec<Line> {
     let line = |step: &PlanStep| {
         let (mark, paint) = match step.state {
@@ -34,7 +34,7 @@ pub(in super::super) fn plan(steps: &[PlanStep]) -> Vec<Line> {
     steps.iter().map(line).collect()
 }
 
-/// The last lines of an output, and how many are before them.
+/// The last lines of an output, and the number of lines before them.
 pub(super) fn tail(output: &str) -> Vec<Line> {
     let all: Vec<&str> = output.trim_end().lines().collect();
     let hidden = all.len().saturating_sub(MOST_OUTPUT);
@@ -43,12 +43,12 @@ pub(super) fn tail(output: &str) -> Vec<Line> {
     head.into_iter().chain(shown).collect()
 }
 
-/// The first line that says something.
+/// The first line that is not blank.
 pub(super) fn first_line(text: &str) -> &str {
     text.trim_start().lines().next().unwrap_or_default()
 }
 
-/// The first line, and how many there are more.
+/// The first line, and the number of further lines.
 pub(super) fn one_line(text: &str) -> String {
     let mut lines = text.trim().lines();
     let first = lines.next().unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) fn one_line(text: &str) -> String {
     }
 }
 
-/// A time as people read it.
+/// A duration for people.
 pub(super) fn seconds(time: Duration) -> String {
     match time.as_secs() {
         seconds if seconds < 60 => format!("{seconds} s"),

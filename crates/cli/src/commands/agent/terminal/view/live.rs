@@ -1,4 +1,5 @@
-//! What is under way, as rows that fit: what is being written, what runs, who works; and the line of status.
+//! Renders the work in progress into a limited number of rows: the text being written, running commands, working
+//! agents; and the status line.
 
 use std::time::Instant;
 
@@ -10,13 +11,13 @@ use super::{Agent, Kind, RunningItem, View, first_line, one_line, seconds};
 use crate::commands::agent::text::cost;
 use crate::report;
 
-/// Rows of a thought that are shown.
+/// The most rows of reasoning that are shown.
 const THOUGHT: usize = 3;
-/// Sub-agents and commands that are shown at once.
+/// The most sub-agents and commands that are shown at once.
 const MOST_SHOWN: usize = 8;
 
 impl View {
-    /// What is under way, in at most so many rows. The newest is kept where not all fits.
+    /// The work in progress, in at most so many rows. The newest rows are kept if not all fit.
     pub(in super::super) fn under_way(&self, now: Instant, columns: usize, most: usize) -> Vec<Line> {
         let mut rows = self.writing(columns);
         let below: Vec<Line> = self
@@ -48,7 +49,7 @@ impl View {
         Line::of(Paint::Dim, &words.join(" · ")).cut(columns)
     }
 
-    /// Tokens and what they cost, once there are any.
+    /// Tokens and their cost; `None` before the first ones.
     pub(in super::super) fn spent(&self) -> Option<String> {
         let total = self.total();
         if total == Usage::default() {
@@ -92,7 +93,7 @@ impl View {
         let took = if took.as_secs() > 0 { format!("{} ", seconds(took)) } else { String::new() };
         let paint = if running.kind == Kind::Call { Paint::Dim } else { Paint::Bold };
         let background = if running.kind == Kind::Background { "  in the background" } else { "" };
-        // The time stands first: the title may be longer than the row.
+        // The time comes first: the title may be longer than the row.
         let line = self.named(&running.agent).and(Paint::Yellow, "• ").and(Paint::Dim, &took);
         let line = line.and(paint, &one_line(&running.title)).and(Paint::Dim, background);
         let tail = running.tail.iter().map(|line| Line::of(Paint::Dim, &format!("    {line}")));

@@ -1,4 +1,4 @@
-//! Events go in; what stays and what is under way comes out, as text.
+//! Passes events in, and compares the permanent lines and the work in progress as text.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ fn a_command_is_one_row_with_its_last_lines_while_it_runs() {
     let mut stage = Stage::new();
     stage.tells(EventKind::TurnStarted).tells(EventKind::CallStarted(call("exec_command")));
     stage.tells(EventKind::CommandStarted(command()));
-    // A second later the output is a hundred lines longer: its end is shown, not a line of each moment.
+    // A second later the output is a hundred lines longer: the screen shows its end, not one line of each moment.
     for tail in [&["1", "2", "3"][..], &["two", "three", "four"]] {
         stage.tells(progress(tail));
     }

@@ -1,20 +1,20 @@
-//! What the model writes, while it writes: whole lines stay as soon as they are whole, and the message that is told again
-//! at its end adds only what was not shown yet.
+//! The model's text while it is streamed: each line becomes permanent as soon as it is complete, and the full message
+//! at the end adds only the part that was not shown yet.
 
 use super::super::lines::{Line, Paint};
 
-/// A message and a thought on their way.
+/// A message and reasoning that are being streamed.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    /// What came in pieces.
+    /// The text that was streamed so far.
     streamed: String,
-    /// How much of it stays already.
+    /// How many bytes of it are permanent.
     shown: usize,
     thought: String,
 }
 
 impl Words {
-    /// More of a message: its whole lines.
+    /// Adds a piece of a message; returns the complete lines.
     pub(super) fn text(&mut self, piece: &str) -> Vec<Line> {
         self.thought.clear();
         self.streamed.push_str(piece);
@@ -24,7 +24,7 @@ impl Words {
         lines
     }
 
-    /// More of a thought.
+    /// Adds a piece of reasoning.
     pub(super) fn thought(&mut self, piece: &str) {
         self.thought.push_str(piece);
     }
@@ -33,12 +33,12 @@ impl Words {
         self.thought.clear();
     }
 
-    /// The whole message: what of it was not shown.
+    /// Takes the full message; returns the lines that were not shown.
     pub(super) fn message(&mut self, text: &str) -> Vec<Line> {
         self.thought.clear();
         let shown = self.shown.min(text.len());
         if self.streamed.starts_with(text) {
-            // Another message may have begun behind this one.
+            // Another message may have begun after this one.
             let lines = Line::all(Paint::Plain, &text[shown..]);
             self.streamed.drain(..text.len());
             self.shown -= shown;
@@ -50,19 +50,19 @@ impl Words {
         Line::all(Paint::Plain, rest)
     }
 
-    /// It will not be finished: what was under way stays as far as it came.
+    /// Ends a message that will not be completed: its text so far becomes permanent.
     pub(super) fn broke(&mut self) -> Vec<Line> {
         let lines = Line::all(Paint::Dim, &self.streamed[self.shown..]);
         *self = Self::default();
         lines
     }
 
-    /// The line that is being written.
+    /// The incomplete line.
     pub(super) fn unfinished(&self) -> &str {
         &self.streamed[self.shown..]
     }
 
-    /// The thought that is being had.
+    /// The current reasoning.
     pub(super) fn thinking(&self) -> &str {
         &self.thought
     }
@@ -72,7 +72,7 @@ impl Words {
 mod tests {
     use super::*;
 
-    /// Pieces, then the message; what stays of each.
+    /// Streams the pieces, then the message, and compares the permanent lines.
     fn check(pieces: &[&str], message: &str, expected: &[&str]) {
         let mut words = Words::default();
         let mut lines: Vec<Line> = pieces.iter().flat_map(|piece| words.text(piece)).collect();
@@ -88,9 +88,9 @@ mod tests {
         check(&["one\n"], "one\n", &["one"]);
         check(&[], "one\ntwo", &["one", "two"]);
         check(&["one"], "one", &["one"]);
-        // The message is longer than what came in pieces.
+        // The message is longer than the streamed text.
         check(&["one\ntw"], "one\ntwo", &["one", "two"]);
-        // It is another one than what came in pieces.
+        // The message differs from the streamed text.
         check(&["wrong\nstart"], "right", &["wrong", "right"]);
         check(&["ää\nö"], "aäää", &["ää", "aäää"]);
     }
