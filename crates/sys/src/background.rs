@@ -1,5 +1,5 @@
-//! A process in the background: in a session of its own, so that no terminal, group or parent takes it along, with
-//! nothing inherited but what it is told to report on.
+//! Starts a background process: it has its own session, so it does not end with a terminal, process group or parent,
+//! and it inherits only the pipe on which it reports.
 
 use crate::limits::ProcessLimits;
 use crate::pipes;
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What to start.
+/// A program to start in the background.
 #[derive(Debug)]
 pub struct BackgroundProgram {
     /// The executable.
@@ -94,10 +94,11 @@ impl Background {
     }
 }
 
-/// An explanation is a few lines; what is more than this is not read.
+/// Longest report that is read, in bytes. An explanation is a few lines; the rest is ignored.
 const LONGEST_REPORT: usize = 64 * 1024;
 
-/// Called by the one in the background: from now on nobody hears it, and whoever waits for its report has all of it.
+/// Ends the report; the background process calls this. From now on its output goes to `/dev/null`, and the reader of
+/// its report sees the end of the pipe.
 pub fn go_silent() -> Result<(), Errno> {
     let nowhere: OwnedFd = open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdout(&nowhere)?;

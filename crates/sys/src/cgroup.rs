@@ -15,7 +15,7 @@ pub use layout::Hierarchies;
 pub use leaf::SessionCgroup;
 pub use nest::{RuntimeCgroup, RuntimeCgroupName, Unusable, UnusedController, remove_abandoned};
 
-/// What the kernel can count and limit for a group.
+/// A controller: a resource that the kernel can count and limit for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
     /// Memory, page cache included.

@@ -1,4 +1,4 @@
-//! A channel between two processes of ours on one machine: whole messages, in order, that may carry descriptors.
+//! A channel between two of our processes on one machine: whole messages, in order, that may carry descriptors.
 
 use crate::descriptor::above_stdio;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -51,9 +51,9 @@ pub fn send(
 /// A message that came.
 #[derive(Debug, Default)]
 pub struct Message {
-    /// What it says. Empty: the other side is gone.
+    /// The content of the message. Empty: the other side has closed the channel.
     pub bytes: Vec<u8>,
-    /// What came with it.
+    /// The descriptors that the message carried.
     pub descriptors: Vec<OwnedFd>,
 }
 

@@ -43,7 +43,7 @@ impl Descent {
         }
     }
 
-    /// Those who live, with all sessions of the runtimes among them.
+    /// The living processes, including all sessions of the runtimes among them.
     pub fn living(&mut self, runtime_tag: RuntimeTag) -> Vec<&Process> {
         let known: Vec<Pid> = self.held.keys().copied().collect();
         for pid in known {

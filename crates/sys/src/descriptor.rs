@@ -52,7 +52,7 @@ pub fn in_memory(name: &str, bytes: &[u8]) -> Result<OwnedFd, Errno> {
 pub fn inherited(number: i32) -> Option<OwnedFd> {
     // SAFETY: the call looks at a number and closes nothing.
     let set = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
-    // SAFETY: it is open, and nobody in this process has opened it: it was there at the start.
+    // SAFETY: it is open, and no code in this process has opened it: it was inherited at the start.
     (set == 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 

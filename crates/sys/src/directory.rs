@@ -12,14 +12,14 @@ use rustix::fs::{
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Makes a directory with this mode and those above it, unless it is there; and makes it at a distance from what else is in
-/// the one above it, if the file system can be told to.
+/// Makes a directory with this mode and those above it, unless it is there; and places it on the disk at a distance
+/// from the other entries of its parent, where the file system has a way to ask for that.
 ///
-/// ext4 puts a file near its directory, and a directory near the one above. Where it has no journal, as in many small virtual
-/// machines, it also keeps clear of what was deleted within the last minutes and looks at all of it again for each file that
-/// it makes: while others build or install something near by, making a file takes most of a millisecond instead of some
-/// microseconds. A directory that is made inside of one which is marked as the top of a hierarchy is put somewhere else, and
-/// stays there when it is moved.
+/// ext4 puts a file near its directory, and a directory near the one above. Where it has no journal, as in many small
+/// virtual machines, it also keeps clear of what was deleted within the last minutes and looks at all of it again for
+/// each file that it makes: while others build or install something near by, making a file takes most of a millisecond
+/// instead of some microseconds. A directory that is made inside of one that is marked as the top of a hierarchy is put
+/// somewhere else, and stays there when it is moved.
 pub fn create_apart(path: &Path, mode: u32) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -51,7 +51,7 @@ fn move_out_of(top: &OwnedFd, path: &Path, mode: Mode) -> rustix::io::Result<()>
     getrandom(&mut random, GetRandomFlags::empty())?;
     let name = format!("{:x}", u64::from_ne_bytes(random));
     mkdirat(top, &name, mode)?;
-    // Somebody else may be quicker, and have files in theirs.
+    // Another process may have created the directory first, and have files in it.
     let moved = renameat_with(top, &name, CWD, path, RenameFlags::NOREPLACE);
     moved.or_else(|error| unlinkat(top, &name, AtFlags::REMOVEDIR).and(Err(error)))
 }

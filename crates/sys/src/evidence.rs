@@ -1,12 +1,14 @@
-//! Kernel evidence: whether a program waits for input at this moment, and what a set of processes listens on.
+//! Kernel evidence: whether a program waits for input at this moment, and the sockets on which a set of processes
+//! listens.
 //!
-//! Nothing here guesses from silence or from what was printed. The kernel says which system call every thread is blocked
-//! in and on which descriptors, and whether any input is left to read. Both together are exact: a thread that input has
-//! woken is no longer blocked, and input that woke no thread is still there to read. Whether the job around such a reader
-//! works is judged by what its other threads wait for (`job`) and, in doubt, by their processor time (`activity`).
+//! Nothing here guesses from silence or from what was printed. The kernel says which system call every thread is
+//! blocked in and on which descriptors, and whether any input is left to read. Both together are exact: a thread that
+//! input has woken is no longer blocked, and input that woke no thread is still there to read. Whether the job around
+//! such a reader works is judged by what its other threads wait for (`job`) and, in doubt, by their processor time
+//! (`activity`).
 //!
-//! A look has a side effect: looking at a terminal opens its far end for a moment. Only a descriptor of that end can make the
-//! kernel hand over what was typed (it passes through a work queue) and say whether any of it is unread.
+//! A look has a side effect: looking at a terminal opens its far end for a moment. Only a descriptor of that end can
+//! make the kernel hand over what was typed (it passes through a work queue) and say whether any of it is unread.
 
 mod activity;
 mod call;
@@ -122,7 +124,7 @@ pub fn input_kind(master: BorrowedFd<'_>) -> Result<InputKind, Errno> {
     Ok(match (mode.canonical, mode.echo) {
         (true, false) => InputKind::Hidden,
         (false, false) => InputKind::FullScreen,
-        // Single keys with echo (`read -n 1`): for whoever types, that is a very short line.
+        // Single keys with echo (`read -n 1`): for a person who types, that is a very short line.
         (true | false, true) => InputKind::Line,
     })
 }
@@ -384,8 +386,8 @@ fn has_hung_up(master: BorrowedFd<'_>) -> bool {
     poll_now(&mut fds).is_err() || fds[0].revents().contains(PollFlags::HUP)
 }
 
-/// Whether somebody could read from the slave at once. Asking pushes both directions through the kernel's work queue
-/// first: what was typed, and with it what the terminal echoed or the reader printed.
+/// Whether a read from the slave would return at once. Asking pushes both directions through the kernel's work queue
+/// first: the typed input, and with it the output that the terminal echoed or the reader printed.
 fn has_unread_input(slave: &OwnedFd, master: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::new(slave, PollFlags::IN), PollFd::from_borrowed_fd(master, PollFlags::IN)];
     // Without an answer there may be some, and no program is said to wait.

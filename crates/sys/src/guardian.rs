@@ -1,8 +1,9 @@
 //! The guardian: a small process in its own session that outlives the runtime by a moment and ends what it left.
 //!
-//! It is told one number, the runtime tag, and holds one pipe. When the runtime is gone, in whatever way, the pipe
-//! ends; then everything that bears the runtime tag and is not detached gets TERM, a grace, and KILL until nothing is found.
-//! It keeps no list, so there is no moment at which a process is started but not yet on it.
+//! It receives one number, the runtime tag, and holds one pipe. When the runtime is gone, in whatever way, the pipe
+//! ends; then the guardian sends TERM to every process that bears the runtime tag and is not detached, waits for a
+//! grace period, and sends KILL until it finds no such process. It keeps no list, so there is no moment at which a
+//! process is started but not yet on it.
 
 use crate::cgroup::{self, Hierarchies};
 use crate::ladder::KillLadder;
@@ -131,7 +132,8 @@ fn continue_when_the_runtime_dies() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT.to_rustix()));
 }
 
-/// A polite request to end everything of ours must end the runtime and leave its guardian to clean up.
+/// The guardian ignores the signals that ask a program to end. When they are sent to all our processes, the runtime
+/// must end, and the guardian must remain to clean up.
 fn ignore_polite_signals() {
     crate::signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE]);
 }

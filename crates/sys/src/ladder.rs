@@ -20,7 +20,7 @@ pub struct KillLadder<W> {
     wanted: W,
     /// Interactive shells ignore TERM, and end when their terminal hangs up.
     pub hang_up: bool,
-    /// Everyone who was ever found and lives. A process that sheds its mark after it was found is still ended.
+    /// Every process that was ever found and lives. A process that sheds its mark after it was found is still ended.
     held: BTreeMap<Pid, Process>,
     descent: Descent,
     seen: BTreeSet<Pid>,
@@ -42,7 +42,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const MOST_LOOKS: usize = 8;
 
 impl<W: Fn(Mark) -> bool> KillLadder<W> {
-    /// For the processes of a runtime tag whose mark is wanted.
+    /// A ladder for the processes of a runtime tag whose mark is wanted.
     pub fn new(runtime_tag: RuntimeTag, wanted: W) -> Self {
         let (held, descent, seen) = (BTreeMap::new(), Descent::default(), BTreeSet::new());
         Self { runtime_tag, wanted, hang_up: false, held, descent, seen }
@@ -54,13 +54,13 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
         self.held.insert(process.pid(), process);
     }
 
-    /// Those who live now. Nothing is signalled.
+    /// The processes that live now. Sends no signal.
     pub fn look(&mut self) -> Vec<&Process> {
         self.find(|_| {});
         self.held.values().collect()
     }
 
-    /// Ends them all. Returns those who could not be ended: none, as a rule.
+    /// Ends all of them. Returns the processes that could not be ended, usually none.
     pub fn climb(mut self, grace: Duration) -> Vec<Process> {
         self.signal_all(Phase::Ask);
         if self.is_clear() {

@@ -1,9 +1,10 @@
-//! The mark: how a process that belongs to a session is recognised, whatever it did to get away.
+//! The mark: how a process that belongs to a session is recognised, even if it tried to escape.
 //!
-//! `RLIMIT_LOCKS` has limited nothing since Linux 2.4, yet every process inherits it through fork, exec, setsid, a second
-//! fork and an emptied environment; it can be lowered without privilege, and read from outside. So each session's root
-//! starts with a number of ours in it. Children cannot shed it by accident, it costs one system call in the child and one
-//! per process looked at, and a guardian that knows nothing but the runtime's half of the number can find them all.
+//! `RLIMIT_LOCKS` has limited nothing since Linux 2.4, yet every process inherits it through fork, exec, setsid, a
+//! second fork and an emptied environment; it can be lowered without privilege, and read from outside. So each
+//! session's root starts with a number of ours in it. Children cannot shed it by accident, it costs one system call in
+//! the child and one per process looked at, and a guardian that knows nothing but the runtime's half of the number can
+//! find them all.
 
 use crate::process::Pid;
 use rustix::io::Errno;
@@ -34,7 +35,7 @@ enum MarkSupport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mark(u64);
 
-/// What a session's mark says about it.
+/// The lifetime that a session's mark states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Ends with its runtime.
@@ -53,7 +54,7 @@ pub struct Halves {
 }
 
 impl Halves {
-    /// What a process has set, whoever marked it; `None`: it is gone.
+    /// The two limits of a process, whether a runtime or another program set them; `None`: the process is gone.
     pub fn on(pid: Pid) -> Option<Self> {
         read_halves(Some(pid))
     }
@@ -102,12 +103,12 @@ impl RuntimeTag {
         }
     }
 
-    /// The family with this number, for a guardian that was told it.
+    /// The runtime tag with this number, for a guardian that received it.
     pub fn of_family(family: u32) -> Self {
         Self { family, place: MarkSupport::Both }
     }
 
-    /// The number a guardian has to be told.
+    /// The number that the guardian receives.
     pub fn family(self) -> u32 {
         self.family
     }
@@ -143,7 +144,7 @@ impl RuntimeTag {
             .map(Mark)
     }
 
-    /// What a process has to set to bear a mark, where it can.
+    /// The limits that a process has to set to bear a mark, where marks are supported.
     pub fn halves(self, mark: Mark) -> Option<Halves> {
         match self.place {
             MarkSupport::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
@@ -159,7 +160,7 @@ pub fn in_sandbox() -> bool {
     read_halves(None).is_some_and(|halves| halves.take_on().is_err())
 }
 
-/// The marks on a process, whoever gave them: that of its session, and that of the session around its runtime.
+/// The marks on a process, by any runtime: that of its session, and that of the session around its runtime.
 pub(crate) fn marks_on(pid: Pid) -> impl Iterator<Item = Mark> {
     let halves = read_halves(Some(pid)).map(|halves| (halves.soft, halves.hard));
     let (soft, hard) = halves.unwrap_or((u64::MAX, u64::MAX));
@@ -235,7 +236,7 @@ fn read_limits_file(pid: Pid) -> Option<Halves> {
     Some(Halves { soft: half()?, hard: half()? })
 }
 
-/// At least 1, so that a limit of a few billion set by somebody else is not taken for a mark of family 0.
+/// At least 1, so that a limit of a few billion that another program set is not taken for a mark of family 0.
 fn random_below(ceiling: u32) -> u32 {
     let mut bytes = [0; 4];
     // An interrupted or short answer leaves zeroes, which the clock then varies enough.

@@ -1,9 +1,9 @@
 //! The process at the other end of a local socket, and whether it is confined more than this process is.
 //!
 //! A server that acts for a confined caller lends it the server's own rights, so servers refuse such callers. A process
-//! counts as confined here if it is in another user namespace, or if more system call filters (seccomp) bind it than bind
-//! us. Neither can be shed, both are inherited by everything the process starts, and every sandbox of ours has a filter
-//! whichever other layers the machine has.
+//! counts as confined here if it is in another user namespace, or if more system call filters (seccomp) bind it than
+//! bind us. Neither can be shed, both are inherited by everything the process starts, and each of our sandboxes has a
+//! filter, whichever other layers the machine has.
 
 use crate::mark;
 use crate::process::{Pid, Process};
@@ -164,7 +164,8 @@ pub enum Holder {
     Unconfined,
     /// Confined more than this process.
     Confined,
-    /// None that we can see, though processes in a sandbox of ours run in this network: one of them may hold it.
+    /// No holder that we can see, but one of our sandboxes has processes in this network namespace, and one of them may
+    /// hold it.
     PerhapsConfined,
     /// None that we can see.
     Unknown,
@@ -186,9 +187,9 @@ pub fn holder_of_socket(inode: u64) -> Holder {
     }
 }
 
-/// Whether a process of this user in a sandbox of ours holds a socket. Much cheaper than to look for every holder: only
-/// processes that bear a mark are looked at, and asking for one is a single system call. No confined process of ours can shed
-/// its mark.
+/// Whether a process of this user in one of our sandboxes holds a socket. Much cheaper than to look for every holder:
+/// only processes that bear a mark are looked at, and asking for one is a single system call. None of our confined
+/// processes can shed its mark.
 pub fn is_held_in_a_sandbox(inode: u64) -> bool {
     let marked: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
     let own = if marked.is_empty() { None } else { Own::now() };

@@ -1,4 +1,4 @@
-//! What the kernel offers, where only a system call of its own can tell.
+//! Features of the kernel that only a trial system call can detect.
 
 use crate::lockdown::unix_sockets::UnixSockets;
 
@@ -22,7 +22,7 @@ pub fn has_filters() -> bool {
     has_filter_action(libc::SECCOMP_RET_ERRNO)
 }
 
-/// Whether a filter can have somebody asked.
+/// Whether a filter can ask a listener.
 pub fn has_filter_listeners() -> bool {
     has_filter_action(libc::SECCOMP_RET_USER_NOTIF)
 }

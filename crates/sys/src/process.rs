@@ -40,9 +40,9 @@ impl Pid {
     }
 }
 
-/// Keeps other processes of the same user out of this one: its environment, memory and descriptors, as `/proc` and
-/// debuggers show them. Root can look all the same, and so can whoever has `CAP_SYS_PTRACE`. Programs that this process
-/// executes are as open as ever, and there is no core dump of this one.
+/// Hides this process's environment, memory and descriptors from other processes of the same user, as `/proc` and
+/// debuggers show them. Root and processes with `CAP_SYS_PTRACE` can read them all the same. Programs that this process
+/// executes are as open as ever, and this process dumps no core.
 pub fn hide_from_others() -> Result<(), Errno> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
 }
@@ -94,7 +94,7 @@ impl Process {
         Self { pid, pidfd }
     }
 
-    /// A process that somebody else took hold of, under the number that it has here.
+    /// A process to which other code opened a pidfd, under the number that it has here.
     pub fn held(pid: Pid, pidfd: OwnedFd) -> Self {
         Self::from_parts(pid, pidfd)
     }
@@ -122,7 +122,7 @@ impl Process {
         rustix::process::pidfd_send_signal(&self.pidfd, signal.to_rustix())
     }
 
-    /// Sends a signal to its process group. Only for a child of ours that leads its own group and is unreaped.
+    /// Sends a signal to its process group. Only for an unreaped child of this process that leads its own group.
     pub fn signal_group(&self, signal: Signal) -> Result<(), Errno> {
         match self.pid.to_rustix() {
             Some(group) => rustix::process::kill_process_group(group, signal.to_rustix()),
@@ -143,12 +143,12 @@ impl Process {
         }
     }
 
-    /// Collects the exit of a child of ours, if it has exited. Answers once.
+    /// Collects the exit of a child of this process, if it has exited. Returns it once.
     pub fn reap(&self) -> Result<Option<Ended>, Errno> {
         wait_for(&self.pidfd, libc::WNOHANG)
     }
 
-    /// Waits, blocking, until a child of ours has exited, and collects it. For bare programs and failed starts.
+    /// Waits, blocking, until a child of this process has exited, and collects it. For bare programs and failed starts.
     pub fn reap_blocking(&self) -> Result<Ended, Errno> {
         wait_for(&self.pidfd, 0)?.ok_or(Errno::CHILD)
     }
@@ -186,12 +186,12 @@ pub enum How {
     Exited(i32),
     /// A signal ended it.
     Signalled(Signal),
-    /// Somebody else collected it, and the answer with it.
+    /// Other code collected the child, and its exit status with it.
     Unknown,
 }
 
 impl Ended {
-    /// The end of a child that somebody else collected.
+    /// The end of a child that other code collected.
     pub const UNKNOWN: Self =
         Self { how: How::Unknown, cpu_user: Duration::ZERO, cpu_system: Duration::ZERO, peak_memory: 0 };
 }
@@ -242,7 +242,8 @@ fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
 }
 
-/// Collects a dead child of ours by number: only for orphans that the kernel gave us, which nobody else waits for.
+/// Collects a dead child by number: only for orphans that the kernel reparented to this process, for which no other
+/// code waits.
 pub fn reap_orphan(pid: Pid) {
     let Some(pid) = pid.to_rustix() else { return };
     let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOHANG;
@@ -250,7 +251,7 @@ pub fn reap_orphan(pid: Pid) {
     let _ = rustix::process::waitid(rustix::process::WaitId::Pid(pid), options);
 }
 
-/// Waits for a child of ours that is exiting, and collects it: for one that somebody else started as our child.
+/// Waits for an exiting child, and collects it: for one that another process started as our child.
 pub fn reap_exiting(pid: Pid) {
     let Some(pid) = pid.to_rustix() else { return };
     let wait =
@@ -311,8 +312,8 @@ pub fn parent_of(pid: Pid) -> Option<Pid> {
     line.trim().parse().ok().map(Pid)
 }
 
-/// The leader of the session (`setsid`) it is in, if there is such a process. The number cannot become another's as long as
-/// somebody is in that session, though the leader may be long gone.
+/// The leader of the session (`setsid`) that it is in, if there is such a process. No other process can get that number
+/// as long as the session has a member, even if the leader is long gone.
 pub fn session_of(pid: Pid) -> Option<Pid> {
     // SAFETY: takes a number and gives one.
     let leader = unsafe { libc::getsid(pid.raw()) };
@@ -326,7 +327,7 @@ pub fn group_of(pid: Pid) -> Option<Pid> {
     numbered(group)
 }
 
-/// Threads of the kernel are in session and group 0, which is nobody; rustix takes that for impossible.
+/// Kernel threads are in session and group 0, which is no process; rustix takes that for impossible.
 fn numbered(answer: libc::pid_t) -> Option<Pid> {
     u32::try_from(answer).ok().filter(|number| *number > 0).map(Pid)
 }

@@ -26,7 +26,7 @@ impl Default for Size {
 pub struct Pty {
     /// Our end, non-blocking. Reading it gives what the terminal shows; writing it is typing.
     pub master: OwnedFd,
-    /// The end that programs use. As long as somebody holds it, the master does not report its end.
+    /// The end that programs use. While any descriptor for it is open, the master does not report its end.
     pub slave: OwnedFd,
 }
 
@@ -60,7 +60,7 @@ pub fn size(master: impl AsFd) -> Result<Size, Errno> {
 pub struct InputMode {
     /// Lines are edited and handed over whole; the end-of-file character means something.
     pub canonical: bool,
-    /// What is typed is shown.
+    /// The terminal echoes typed input.
     pub echo: bool,
     /// The character that ends the input at the start of a line (usually Ctrl-D).
     pub end_of_file: u8,

@@ -16,7 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 const NUMBER_BITS: u32 = 32;
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 
-/// What the shown numbers are about.
+/// The subject of the published numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topic(u64);
 

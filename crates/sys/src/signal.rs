@@ -22,9 +22,9 @@ impl Signal {
     pub const CONT: Self = Self(libc::SIGCONT);
     /// Stop, not to be caught.
     pub const STOP: Self = Self(libc::SIGSTOP);
-    /// Nobody reads what was written.
+    /// A write to a pipe that has no reader.
     pub const PIPE: Self = Self(libc::SIGPIPE);
-    /// A child has died. Who ignores it need not collect its children.
+    /// A child has died. A process that ignores this signal need not collect its children.
     pub const CHLD: Self = Self(libc::SIGCHLD);
 
     /// More CPU time than a process may use.
@@ -45,7 +45,7 @@ impl Signal {
 /// Makes this process deaf to signals.
 pub fn ignore(signals: &[Signal]) {
     for signal in signals {
-        // SAFETY: SIG_IGN runs no code of ours.
+        // SAFETY: with SIG_IGN none of our code runs in a handler.
         unsafe { libc::signal(signal.0, libc::SIG_IGN) };
     }
 }

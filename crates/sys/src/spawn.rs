@@ -33,13 +33,14 @@ pub struct Launch<'a> {
     pub mark: Option<(RuntimeTag, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
-    /// What the kernel is to hold each of its processes to.
+    /// The limits that the kernel enforces on each of its processes.
     pub limits: ProcessLimits,
-    /// The control groups it enters before it is the program: what is written to, see [`crate::cgroup::Leaf::entries`].
+    /// The control groups that it enters before it executes the program, by their entry files, see
+    /// [`crate::cgroup::Leaf::entries`].
     pub groups: &'a [BorrowedFd<'a>],
     /// Further descriptors, which the child finds from [`FIRST_PASSED`] on, in this order.
     pub passed: &'a [BorrowedFd<'a>],
-    /// Whose child it becomes.
+    /// The process whose child it becomes.
     pub kinship: Kinship,
 }
 
@@ -48,7 +49,7 @@ pub const FIRST_PASSED: i32 = 3;
 /// The most descriptors that can be passed.
 pub const MOST_PASSED: usize = 5;
 
-/// Whose child a new process is.
+/// The parent of a new process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinship {
     /// That of the process that starts it.
@@ -58,7 +59,7 @@ pub enum Kinship {
     Sibling,
 }
 
-/// What the child reads and writes.
+/// The child's standard streams.
 #[derive(Clone, Copy, Debug)]
 pub enum Stdio<'a> {
     /// Three separate ends.
@@ -175,7 +176,7 @@ impl<'a> Stdio<'a> {
     }
 }
 
-/// What the child reads from our memory, and the one field it writes.
+/// The parameters that the child reads from our memory, and the one field that it writes.
 struct ChildSetup<'a> {
     program: *const c_char,
     arguments: *const *const c_char,
@@ -216,7 +217,7 @@ fn clone_and_run(order: &mut ChildSetup<'_>) -> Result<Process, LaunchFailure> {
         let kinship = if order.kinship == Kinship::Sibling { libc::CLONE_PARENT } else { 0 };
         let table = if order.table == Table::CopiesBeginning { libc::CLONE_FILES } else { 0 };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | kinship | table;
-        // SAFETY: the stack holds STACK bytes and is used by nobody else until the child execs or exits, because
+        // SAFETY: the stack holds STACK bytes and is not used by any other code until the child execs or exits, because
         // CLONE_VFORK suspends this thread until then and the borrow is exclusive. `order` outlives the call for the
         // same reason. `run_in_child` makes system calls only. With CLONE_PIDFD the fifth argument receives the pidfd.
         let pid = unsafe {
@@ -226,13 +227,13 @@ fn clone_and_run(order: &mut ChildSetup<'_>) -> Result<Process, LaunchFailure> {
         if pid < 0 {
             return Err(LaunchFailure::before_the_child(SpawnStep::Clone, last_errno()));
         }
-        // SAFETY: the kernel stored a new descriptor there, owned by nobody else.
+        // SAFETY: the kernel stored a new descriptor there, which has no other owner.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         Ok(Process::from_parts(Pid::new(pid.unsigned_abs()), pidfd))
     })
 }
 
-/// No handler of ours may run in the child while it shares our memory.
+/// Runs `work` with all signals blocked: none of our handlers may run in the child while it shares our memory.
 fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: both sets are initialised by the calls before they are used; the mask of this thread is put back below.
     let before = unsafe {
@@ -281,8 +282,8 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
             check(libc::dup2(source, first_unused), SpawnStep::Descriptors)?;
             first_unused += 1;
         }
-        // Everything of ours closes on exec anyway; this closes what an embedding program left open. A kernel before
-        // 5.9 has no such call and goes without.
+        // All our descriptors close on exec anyway; this closes those that an embedding program left open. A kernel
+        // before 5.9 does not have the call, and then they stay open.
         libc::syscall(libc::SYS_close_range, first_unused, libc::c_uint::MAX, 0);
         check(libc::chdir(order.directory), SpawnStep::Directory)?;
         unblock_signals();

@@ -43,7 +43,7 @@ pub struct HiddenInput {
 }
 
 impl HiddenInput {
-    /// From now on lines are read unseen. What was typed before is thrown away.
+    /// Turns echo off, so that lines are read unseen. Input that was typed before is discarded.
     pub fn begin(terminal: impl AsFd) -> Result<Self, Errno> {
         let terminal = rustix::io::fcntl_dupfd_cloexec(terminal, 3)?;
         let before = tcgetattr(&terminal)?;

@@ -1,9 +1,10 @@
 //! Everything a child started, however it tried to get away.
 //!
 //! Two facts make this complete and cheap. As a *subreaper*, this process inherits every descendant whose parent died,
-//! and the kernel hangs those orphans on its main thread: one small file tells that a session left nothing. And every
-//! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each. One that shed
-//! its mark is recognised by its session's leader, which it cannot change without becoming one itself.
+//! and the kernel makes those orphans children of its main thread: one small file shows that a session left nothing.
+//! And every member bears the session's *mark*, so one walk over the process table finds the rest by a system call
+//! each. One that shed its mark is recognised by its session's leader, which it cannot change without becoming one
+//! itself.
 
 use crate::mark::{Fate, Mark, RuntimeTag, marks_on};
 use crate::process::{Pid, Process, session_of};
@@ -16,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Tells whose a process is.
+/// Tells to which session a process belongs.
 pub trait Recognise {
     /// The mark of the session that a process belongs to.
     fn mark_of(&self, pid: Pid) -> Option<Mark>;
@@ -63,18 +64,18 @@ impl Adoption {
         Ok(words.filter_map(|word| word.parse().ok().map(Pid::new)).collect())
     }
 
-    /// Whether, besides those who are known (a root, while that lives, and a watcher), somebody with a wanted mark hangs on
-    /// this process; also `true` where we could not look.
+    /// Whether this process has a child with a wanted mark besides the known ones (a root, while it lives, and a
+    /// supervisor); also `true` where we could not look.
     ///
-    /// One look is no proof: who is listed may have left a child and died before it was looked at, and the kernel may skip a
-    /// child whose elder sibling is collected while the list is read. When the same list is read again after everybody wanted
-    /// on it was seen dead, nobody was there: who lives then would be on it.
+    /// One look proves nothing: a listed process may have left a child and died before it was looked at, and the kernel
+    /// may skip a child whose elder sibling is collected while the list is read. When the same list is read again after
+    /// every wanted process on it was seen dead, no such process is left: a living one would be on the list.
     pub fn has_orphans(&self, who: impl Recognise, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
         let mut before = Vec::new();
         for _ in 0..MOST_LOOKS {
             let Ok(mut adopted) = self.adopted() else { return true };
             if self.list.is_none() {
-                // Everybody on the machine: only ours have to stand still.
+                // Without the list these are all processes on the machine: only ours must be the same in two looks.
                 adopted.retain(|pid| who.mark_of(*pid).is_some());
             }
             let is_orphan = |pid: &Pid| !known.contains(pid) && who.mark_of(*pid).is_some_and(&wanted);
@@ -135,15 +136,15 @@ fn thread_has_children(thread: &Path) -> bool {
     }
 }
 
-/// All living processes whose mark is wanted, each held so that its number cannot be reused. What could not be looked
-/// at is left out: this is for telling, not for ending.
+/// All living processes whose mark is wanted, each held so that its number cannot be reused. Processes that could not
+/// be looked at are left out: this is for reports, not for ending processes.
 pub fn members(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> Vec<Process> {
     living(who, wanted).flatten().collect()
 }
 
-/// The same, one by one while the process table is walked. Whoever signals them as they come leaves no time to fork: the
-/// kernel lists processes in the order of their numbers, so a child made meanwhile usually still lies ahead. An error
-/// means that we could not look (out of descriptors, say), and that there may be more.
+/// The same, one by one while the process table is walked. A caller that signals them as they come leaves them no time
+/// to fork: the kernel lists processes in the order of their numbers, so a child made meanwhile usually still lies
+/// ahead. An error means that we could not look (out of descriptors, say), and that there may be more.
 pub fn living(
     who: impl Recognise,
     wanted: impl Fn(Mark) -> bool,
@@ -220,8 +221,8 @@ pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
     living
 }
 
-/// Stops all living processes whose mark is wanted, over and over until a look finds nobody new: a tree that multiplies
-/// faster than it can be ended stands still afterwards. Returns how many stand.
+/// Stops all living processes whose mark is wanted, again and again until a look finds no new one: a tree that
+/// multiplies faster than it can be ended stands still afterwards. Returns how many processes are stopped.
 pub fn freeze(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> usize {
     let mut standing = HashSet::new();
     // Each look finds the children made during the one before, which are fewer each time.

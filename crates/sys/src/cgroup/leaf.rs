@@ -23,11 +23,12 @@ pub(super) struct Branch {
     version: Version,
     pub(super) directory: PathBuf,
     controllers: Vec<Controller>,
-    /// Whoever writes `0` to it is in the group from then on.
+    /// A process that writes `0` to it enters the group.
     entry: OwnedFd,
     /// A group that is used again is heard already.
     announced: AtomicBool,
-    /// What the kernel had counted for the group before: it may have been another session's, and counts are never reset.
+    /// The kernel's counts for the group when this session took it. They may stem from another session, and the kernel
+    /// never resets them.
     before: Counts,
 }
 
@@ -40,7 +41,7 @@ struct Counts {
 }
 
 impl SessionCgroup {
-    /// What a child writes `0` to, so that it and everything it starts is in the leaf.
+    /// The files to which a child writes `0`, so that it and everything it starts is in the leaf.
     pub fn entries(&self) -> Vec<BorrowedFd<'_>> {
         self.branches.iter().map(|branch| branch.entry.as_fd()).collect()
     }
@@ -107,7 +108,7 @@ impl SessionCgroup {
         text.lines().filter_map(|line| line.parse().ok().map(Pid::new)).collect()
     }
 
-    /// Wants to be told when the kernel refuses it a process or kills one of its.
+    /// Asks for an event when the kernel refuses the leaf a process or kills one of its processes.
     pub fn announce(&self, events: &Events) -> io::Result<()> {
         self.branches.iter().try_for_each(|branch| branch.announce(events))
     }

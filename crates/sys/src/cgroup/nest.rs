@@ -1,6 +1,6 @@
-//! A nest: the groups that one runtime makes below its own place, one in each hierarchy that it uses, with a leaf in it
-//! for each session that needs one. Its name says whose it is, so that whoever comes later can tell that a nest was
-//! abandoned; the kernel removes no group that still holds a process, so removing is always safe to try.
+//! A nest: the groups that one runtime creates below its own group, one in each hierarchy that it uses, with a leaf in
+//! it for each session that needs one. Its name identifies the runtime, so that a later runtime can tell that a nest
+//! was abandoned; the kernel removes no group that still holds a process, so removing is always safe to try.
 
 use super::layout::{Hierarchies, OwnGroup, words_of};
 use super::leaf::{Branch, SessionCgroup, write};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a nest is called: `windlass-PID-START-FAMILY`.
+/// The name of a nest: `windlass-PID-START-FAMILY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeCgroupName {
     pid: u32,
@@ -77,9 +77,9 @@ pub enum Unusable {
     /// The kernel said no.
     #[error("{}: {}", .path.display(), .source)]
     Refused {
-        /// What was to be made or written.
+        /// The file or directory that could not be created or written.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
@@ -251,8 +251,9 @@ fn add_twig(
     Ok(())
 }
 
-/// Lets the children of our own group of version 2 have a controller. The kernel allows that only for a group without
-/// processes, so this process moves into a child of it, if the group was delegated to it and nobody else is in it.
+/// Enables a controller for the children of our own group of version 2. The kernel allows that only for a group without
+/// processes, so this process moves into a child of the group, if the group was delegated to it and holds only this
+/// process and its children.
 fn divide(place: &OwnGroup, name: RuntimeCgroupName, controller: Controller) -> Result<(), Unusable> {
     let group = &place.directory;
     let word = controller.name(Version::V2);
@@ -285,8 +286,8 @@ fn holds_processes(group: &Path) -> bool {
     members(group).next().is_some()
 }
 
-/// Whether whoever manages the machine's groups has left this one to us: systemd says so in an attribute, and a group that
-/// belongs to an ordinary user was given to that user.
+/// Whether the machine's manager of groups has delegated this one to us: systemd sets an attribute that says so, and a
+/// group that belongs to an ordinary user was given to that user.
 fn is_delegated(group: &Path) -> bool {
     let mut value = [0; 8];
     let says_so = ["user.delegate", "trusted.delegate"].iter().any(|attribute| {
@@ -298,7 +299,7 @@ fn is_delegated(group: &Path) -> bool {
     says_so || !user.is_root() && owner.is_ok_and(|owner| owner == user.as_raw())
 }
 
-/// Whether nobody is in a group but this process and its children.
+/// Whether the group holds only this process and its children.
 fn all_are_ours(group: &Path) -> bool {
     let own = Pid::of_this_process();
     members(group).all(|pid| pid == own || process::parent_of(pid) == Some(own))

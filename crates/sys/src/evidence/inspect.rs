@@ -1,8 +1,8 @@
 //! One process: whether any of its threads is blocked reading a source.
 //!
-//! A *relay* waits for its terminal and for the master of another one in the same call: `script`, `sudo` with a terminal of
-//! its own, `apt-get` while it installs. It always reads, and that says nothing. Who reads the terminal behind it does, so
-//! its master is borrowed and looked at like ours.
+//! A *relay* waits for its terminal and for the master of another one in the same call: `script`, `sudo` with a
+//! terminal of its own, `apt-get` while it installs. A relay always reads, which proves nothing. A program that reads
+//! the terminal behind it does wait for input, so that terminal's master is borrowed and looked at like ours.
 
 use super::call::{Call, Timeout};
 use super::family::{ProcessStat, for_each_thread};

@@ -38,7 +38,7 @@ impl Peer {
         self == Self::Local(Some(pid))
     }
 
-    /// Whether it is none of these processes, as far as can be told.
+    /// Whether the peer is known to be none of these processes.
     pub(super) fn is_outside(self, is_member: impl Fn(Pid) -> bool) -> bool {
         match self {
             Self::Local(Some(pid)) => !is_member(pid),

@@ -18,7 +18,7 @@ pub(super) struct Source {
     pub(super) kind: InputKind,
 }
 
-/// What a descriptor of another process is.
+/// The kind of file behind a descriptor of another process, compared with the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
     /// The source.
@@ -35,7 +35,7 @@ pub(super) enum Match {
     Other,
 }
 
-/// What makes two descriptors the same file.
+/// The facts in which two descriptors of the same file agree.
 #[derive(PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -65,8 +65,8 @@ impl Source {
         self.terminal
     }
 
-    /// What descriptor `number` of a process is, given the terminal that controls the process. One that is closed by now
-    /// is nothing.
+    /// Compares descriptor `number` of a process with the source, given the terminal that controls the process. A
+    /// descriptor that is closed by now does not match.
     pub(super) fn compare(&self, pid: Pid, number: u64, controlling: u32) -> Result<Match, Errno> {
         let path = ProcPath::new(format_args!("/proc/{pid}/fd/{number}"));
         match facts_of(CWD, path.bytes(), AtFlags::empty()) {

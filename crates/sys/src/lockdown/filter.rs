@@ -1,26 +1,26 @@
-//! System call filters: a list of rules becomes a program that the kernel runs before every system call of a process and
-//! all that it starts.
+//! System call filters: a list of rules becomes a program that the kernel runs before every system call of a process
+//! and all that it starts.
 //!
-//! Rules are tried in order and the first that fits decides; what none fits is allowed. Calls of a foreign architecture
-//! end the process, because their numbers mean other things.
+//! Rules are tried in order and the first that fits decides; calls that no rule fits are allowed. Calls of a foreign
+//! architecture end the process, because their numbers mean other things.
 
 use super::call::{call, last_errno};
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 
-/// What becomes of a call.
+/// The decision of the filter about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterAction {
     /// It is carried out.
     Allow,
     /// It fails with this error.
     Fail(Errno),
-    /// Whoever listens is asked first.
+    /// The listener (`SECCOMP_RET_USER_NOTIF`) decides.
     Tell,
 }
 
-/// What an argument must be for a rule to fit. Arguments are looked at as the kernel's 32-bit flags and numbers are.
+/// A condition on an argument. Arguments are compared as the kernel's 32-bit flags and numbers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// It has one of these bits.
@@ -58,7 +58,7 @@ pub struct Rule {
     pub number: i64,
     /// All of these must hold.
     pub tests: Vec<Test>,
-    /// What then becomes of it.
+    /// The decision if all tests fit.
     pub verdict: FilterAction,
 }
 
@@ -80,12 +80,12 @@ pub struct Program {
     instructions: Vec<libc::sock_filter>,
 }
 
-/// Whether somebody is asked.
+/// Whether a listener decides about calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
-    /// Nobody: there is no rule that asks.
+    /// No: there is no rule that asks one.
     No,
-    /// Whoever holds the descriptor that is returned.
+    /// Yes: the holder of the returned descriptor.
     Yes,
 }
 
@@ -97,7 +97,7 @@ impl Program {
             jump(IS, OWN_ARCHITECTURE, 1, 0),
             give(libc::SECCOMP_RET_KILL_PROCESS),
             load(NUMBER_AT),
-            // The second set of numbers of x86-64, whose meanings nobody would look up below.
+            // The x32 numbers of x86-64, whose meanings the rules below do not check.
             jump(AT_LEAST, FIRST_FOREIGN_NUMBER, 0, 1),
             give(fail(Errno::NOSYS)),
         ];
@@ -124,7 +124,7 @@ impl Program {
                     Err(Errno::INVAL) => install(&program, listen),
                     answer => answer,
                 };
-                // SAFETY: with this flag the kernel answers with a new descriptor that nobody else owns.
+                // SAFETY: with this flag the kernel returns a new descriptor that has no other owner.
                 answer.map(|fd| Some(unsafe { OwnedFd::from_raw_fd(fd) }))
             }
         }
@@ -272,7 +272,7 @@ impl Test {
     }
 }
 
-/// Where the lower half of an argument lies: every architecture of ours puts it first.
+/// The offset of the lower half of an argument: all our architectures are little-endian and store it first.
 fn low(argument: u8) -> u32 {
     ARGUMENTS_AT + u32::from(argument) * 8
 }
@@ -309,7 +309,7 @@ const OWN_ARCHITECTURE: u32 = 0xc000_00b7;
 mod tests {
     use super::*;
 
-    /// What the kernel would make of a call: the few instructions that we use, carried out.
+    /// The kernel's decision about a call: an interpreter of the few instructions that we use.
     fn judge(program: &Program, number: u32, arguments: [u64; 6]) -> u32 {
         let word = |at: u32| match at {
             NUMBER_AT => number,

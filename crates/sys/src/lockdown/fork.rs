@@ -1,5 +1,5 @@
-//! A second process like this one. Only a process with a single thread may be doubled: in the copy nobody else would be
-//! there to give back what another thread had locked.
+//! Forks this process. Only a process with a single thread may be forked so: in the copy, locks that another thread had
+//! taken would never be released.
 
 use super::call::last_errno;
 use crate::process::{Pid, Process};

@@ -1,5 +1,6 @@
-//! Landlock: what a process and all that it starts may do with files, ports and each other, by the kernel's own rules and
-//! without privilege. Rules only ever add up to what is allowed: nothing below an allowed directory can be taken away.
+//! Landlock: rules, enforced by the kernel without privilege, about what a process and all that it starts may do with
+//! files, ports and each other. Rules only ever add up to what is allowed: nothing below an allowed directory can be
+//! taken away.
 
 use landlock::{
     AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, RulesetAttr, RulesetCreated,
@@ -14,7 +15,7 @@ use std::error::Error;
 pub struct Version(pub u32);
 
 impl Version {
-    /// What this kernel offers.
+    /// The version that this kernel offers.
     pub fn offered() -> Self {
         Self(crate::probe::landlock_version().unwrap_or(0))
     }
@@ -38,10 +39,10 @@ impl Rights {
         Self(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13);
     /// All that changes anything.
     pub const WRITE: Self = Self::WRITE_INTO.and(Self::CHANGE_TREE);
-    /// Connecting to a socket at a path whose server is bound by other rules, or by none. Of what is allowed below a directory this
-    /// is never a part: a socket has to be allowed by itself.
+    /// Connecting to a socket at a path whose server is bound by other rules, or by none. Allowing a directory never
+    /// includes this right: each socket has to be allowed by itself.
     pub const REACH_SOCKETS: Self = Self(1 << 16);
-    /// Of a file that is no directory, only these mean anything.
+    /// Only these rights have a meaning for a file that is not a directory.
     const OF_FILES: Self = Self(1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 | 1 << 16);
 
     /// Both.
@@ -73,12 +74,12 @@ impl Rights {
     }
 }
 
-/// What is ruled beside files.
+/// Restrictions beside those on files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
     /// Whether TCP ports may be neither bound nor connected to.
     pub no_tcp: bool,
-    /// Whether abstract sockets and signals end at those who are bound by the same rules.
+    /// Whether abstract sockets and signals reach only processes that are bound by the same rules.
     pub scoped: bool,
 }
 
@@ -91,7 +92,7 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// Rules over these rights: what no rule allows is refused.
+    /// A ruleset over these rights: accesses that no rule allows are refused.
     pub fn over(handled: Rights, beyond: Beyond, version: Version) -> Result<Self, Errno> {
         let handled = handled.known_to(version);
         // Nothing is asked for that the version does not know, so nothing may be left out silently.

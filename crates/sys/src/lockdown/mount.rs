@@ -1,7 +1,7 @@
 //! The tree of files as one process sees it: pieces of it copied, made read-only, replaced and hidden.
 //!
-//! A piece is copied first and put in its place later. In between it belongs to nobody's tree, so what is done to the tree
-//! meanwhile does not touch it: that is how a directory stays writable in a tree that was made read-only as a whole.
+//! A piece is copied first and put in its place later. In between it belongs to no tree, so changes of the tree
+//! meanwhile do not touch it: that is how a directory stays writable in a tree that was made read-only as a whole.
 
 use super::call::call;
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -12,17 +12,18 @@ use std::ffi::{CStr, c_int};
 #[derive(Debug)]
 pub struct DetachedMount(OwnedFd);
 
-/// What is laid over a place.
+/// Whether files in a mount can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     /// Files in it can be changed, as far as their owners let.
     Allowed,
-    /// Nothing in it can be changed, whoever asks.
+    /// No file in it can be changed, not even by root.
     Refused,
 }
 
-/// Makes the whole tree read-only, without devices or setuid programs, and this process's own: what is mounted elsewhere later does not show here, and the
-/// other way round. Fails where a part of it cannot be: then nothing is kept from anybody.
+/// Makes the whole tree read-only, without devices or setuid programs, and private to this process: later mounts
+/// elsewhere do not show here, and the other way round. Fails where a part of it cannot be made so: then nothing is
+/// protected.
 pub fn freeze_everything() -> Result<(), Errno> {
     let set = RDONLY | NODEV | NOSUID;
     let attributes = Attributes { set, clear: 0, propagation: PRIVATE, user_space: 0 };
@@ -32,7 +33,7 @@ pub fn freeze_everything() -> Result<(), Errno> {
 /// A copy of what is at this path, with all that is mounted below.
 pub fn copy(path: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | RECURSIVE.cast_unsigned();
-    // SAFETY: the path ends with a zero, and the answer is a descriptor that nobody else owns.
+    // SAFETY: the path ends with a zero, and the call returns a descriptor that has no other owner.
     unsafe {
         let fd = call!(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)?;
         Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
@@ -45,7 +46,7 @@ pub fn copy_of(place: impl AsFd) -> Result<DetachedMount, Errno> {
         | libc::O_CLOEXEC.cast_unsigned()
         | RECURSIVE.cast_unsigned()
         | libc::AT_EMPTY_PATH.cast_unsigned();
-    // SAFETY: the path ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
+    // SAFETY: the path ends with a zero, the descriptor is open, and the call returns one that has no other owner.
     unsafe {
         let fd = call!(libc::SYS_open_tree, place.as_fd().as_raw_fd(), c"".as_ptr(), flags)?;
         Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
@@ -55,7 +56,7 @@ pub fn copy_of(place: impl AsFd) -> Result<DetachedMount, Errno> {
 /// A copy of one entry of a directory that is held, also where something else lies over its path by now.
 pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned();
-    // SAFETY: the name ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
+    // SAFETY: the name ends with a zero, the descriptor is open, and the call returns one that has no other owner.
     unsafe {
         let fd = call!(libc::SYS_open_tree, directory.as_fd().as_raw_fd(), name.as_ptr(), flags)?;
         Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
@@ -76,8 +77,8 @@ pub fn process_table() -> Result<DetachedMount, Errno> {
     FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
 }
 
-/// Terminals that nobody outside has, and not so many that none would be left for anybody else: all of them, here and outside, are
-/// counted together, and there are 4096 unless somebody says otherwise.
+/// A new `devpts`, whose terminals do not show outside. It has a maximum, so that one command cannot take every
+/// terminal: the kernel counts all of them, here and outside, together, and allows 4096 by default.
 pub fn terminals() -> Result<DetachedMount, Errno> {
     let devpts = FileSystem::open(c"devpts")?;
     devpts.set(c"max", c"1024")?;
@@ -89,7 +90,8 @@ pub fn terminals() -> Result<DetachedMount, Errno> {
 impl DetachedMount {
     /// Whether what is in it can be changed, as far as it could be where it was copied. Devices in it are none, and setuid bits mean nothing.
     pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
-        // What is mounted read-only in it stays so: the kernel refuses to change that for a mount of another user namespace.
+        // Parts that are mounted read-only in it stay so: the kernel refuses to change that for a mount of another user
+        // namespace.
         let set = match writing {
             Writing::Allowed => NODEV | NOSUID,
             Writing::Refused => RDONLY | NODEV | NOSUID,
@@ -156,7 +158,7 @@ struct FileSystem(OwnedFd);
 
 impl FileSystem {
     fn open(kind: &CStr) -> Result<Self, Errno> {
-        // SAFETY: the name ends with a zero, and the answer is a descriptor that nobody else owns.
+        // SAFETY: the name ends with a zero, and the call returns a descriptor that has no other owner.
         unsafe {
             let fd = call!(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC)?;
             Ok(Self(OwnedFd::from_raw_fd(fd as c_int)))

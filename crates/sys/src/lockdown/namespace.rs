@@ -45,23 +45,24 @@ pub fn separate(spaces: Spaces) -> Result<(), Errno> {
     unsafe { call!(libc::SYS_unshare, spaces.0) }.map(drop)
 }
 
-/// Enters a view that somebody else made.
+/// Enters an existing namespace.
 pub fn enter(space: impl AsFd, kind: Spaces) -> Result<(), Errno> {
     // SAFETY: as above; the descriptor is open for the time of the call.
     unsafe { call!(libc::SYS_setns, space.as_fd().as_raw_fd(), kind.0) }.map(drop)
 }
 
-/// A hold on one of this process's views: it exists as long as somebody holds it.
+/// A descriptor for one of this process's namespaces: the namespace exists as long as a descriptor for it is open.
 pub fn hold(kind: Spaces) -> Result<OwnedFd, Errno> {
     open(format!("/proc/self/ns/{}", kind.file()), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Who is who between a new space of users and the one around it.
+/// The map of users between a new user namespace and the one around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Users {
     /// Only this user and group exist inside, those of the process itself. Anybody may ask for that.
     Only(Own),
-    /// Everybody is who they are outside. Only who is privileged outside may ask for that, from outside.
+    /// All users have the same numbers as outside. Only a process that is privileged outside may write this map, from
+    /// outside.
     Everybody,
 }
 
@@ -73,13 +74,14 @@ pub struct Own {
 }
 
 impl Own {
-    /// Those of this process. To be asked before a new space of users is made, in which nobody is anybody yet.
+    /// User and group of this process. Must be called before a new user namespace is made, in which no user is mapped
+    /// yet.
     pub fn now() -> Self {
         Self { user: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
     }
 }
 
-/// Says who is who in the space of users that a process (`self`, or a number) has just made.
+/// Writes the map of users of the user namespace that a process (`self`, or a number) has just made.
 pub fn map_users(process: &str, users: Users) -> Result<(), Errno> {
     let (user, group) = match users {
         Users::Only(Own { user, group }) => {
@@ -93,7 +95,7 @@ pub fn map_users(process: &str, users: Users) -> Result<(), Errno> {
     tell(process, "uid_map", &user)
 }
 
-/// Everybody whom this process knows, under the same number. The kernel lists ranges: inside, outside, how many.
+/// A map of every user that this process knows to the same number. The kernel lists ranges: inside, outside, how many.
 fn everybody(file: &str) -> Result<String, Errno> {
     let text = std::fs::read_to_string(format!("/proc/self/{file}"))
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;

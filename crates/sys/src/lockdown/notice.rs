@@ -1,8 +1,9 @@
-//! System calls that are asked about: reading who wants to do what, and answering.
+//! Supervised system calls (`SECCOMP_RET_USER_NOTIF`): reading which process wants to do what, and answering.
 //!
-//! While a call is asked about, its caller stands still, but other threads of it do not: what its pointers lead to may
-//! change after it was read, and so may the tree of files. An answer that refuses is therefore sound, and so is one that
-//! says what came of the call when it was carried out by whoever was asked; one that lets a call go on is only an opinion.
+//! While a call is pending, the thread that made it stands still, but other threads of its process do not: the memory
+//! behind its pointers may change after it was read, and so may the tree of files. An answer that refuses is therefore
+//! sound, and so is one that returns the result of the call after the supervisor carried it out; one that lets a call
+//! go on is only an opinion.
 
 use super::call::{call, last_errno};
 use crate::process::Pid;
@@ -14,11 +15,11 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
-/// A call that somebody wants to make.
+/// A system call that waits for the supervisor's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
     id: u64,
-    /// Who, as this process sees it.
+    /// The process that makes the call, by its number in this process's namespace.
     pub pid: Pid,
     /// The number of the call.
     pub number: i64,
@@ -26,16 +27,16 @@ pub struct Notice {
     pub arguments: [u64; 6],
 }
 
-/// Who has an open file after the next `exec`.
+/// How long the caller keeps a descriptor that it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptorScope {
     /// The program that is executed.
     Programs,
-    /// Nobody: it is closed.
+    /// Not even the executed program: the descriptor is closed on `exec`.
     Nobody,
 }
 
-/// What becomes of a call.
+/// The answer to a call.
 #[derive(Clone, Copy)]
 enum NoticeReply {
     GoOn,
@@ -85,9 +86,10 @@ impl Listener {
         self.answer(notice, NoticeReply::Value(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 
-    /// Says that a file was opened for the caller, who gets it under a number of its own. We have it no longer when the caller
-    /// goes on: a program that it wrote could not be executed, and the end of a pipe would not be seen. Refused with the
-    /// caller's reason, such as `MFILE`; then it still waits for an answer.
+    /// Answers that a file was opened for the caller, who gets it under a number of its own. Our descriptor is closed
+    /// before the caller goes on: otherwise a program that the caller wrote could not be executed, and the end of a
+    /// pipe would not be seen. Refused with the caller's reason, such as `MFILE`; then the call still waits for an
+    /// answer.
     pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: DescriptorScope) -> Result<(), Errno> {
         let separately = only_death_interrupts();
         let flags = if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 };
@@ -131,7 +133,8 @@ impl Listener {
         self.answer(notice, NoticeReply::Error(errno));
     }
 
-    /// Whether the caller still stands where it asked: what was read from it before is its own.
+    /// Whether the caller still waits in the same call: then the memory that was read before is its own and not that of
+    /// another process with its number.
     pub fn still_asks(&self, notice: &Notice) -> bool {
         // SAFETY: the kernel reads one number.
         let answer = unsafe {

@@ -1,4 +1,4 @@
-//! What a process may do beyond its user: capabilities, and gaining more by executing a program.
+//! The privileges of a process beyond those of its user: capabilities, and gaining more by executing a program.
 
 use super::call::call;
 use rustix::io::Errno;
@@ -11,7 +11,7 @@ impl Capabilities {
     /// None at all.
     pub const NONE: Self = Self(0);
 
-    /// What programs of the administrator take for granted about files, whoever owns them.
+    /// The capabilities over files, whatever their owner, on which an administrator's programs rely.
     pub const OF_FILES: Self = Self(1 << CHOWN | 1 << DAC_OVERRIDE | 1 << FOWNER | 1 << FSETID);
 
     /// Reading the memory of other processes.
@@ -37,8 +37,8 @@ const SYS_PTRACE: u32 = 19;
 /// Numbers from here on are known to no kernel.
 const PAST_THE_LAST: u32 = 64;
 
-/// Gives up every capability but these, for this process and all that it becomes or starts. Whoever has the space of users
-/// to itself needs nothing for that; elsewhere what cannot be given up was not there.
+/// Gives up every capability but these, for this process and all that it becomes or starts. In a user namespace of its
+/// own the process needs no privilege for that; elsewhere a capability that cannot be given up was not held.
 pub fn keep_only(kept: Capabilities) -> Result<(), Errno> {
     for capability in 0..PAST_THE_LAST {
         if kept.0 & 1 << capability == 0 && !drop_from_bounds(capability)? {
@@ -59,7 +59,7 @@ pub fn gain_nothing() -> Result<(), Errno> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1)
 }
 
-/// Nobody without privilege may look into this process, not even its own user.
+/// Forbids every process without privilege to read this one's memory, even those of the same user.
 pub fn hide_memory() -> Result<(), Errno> {
     prctl(libc::PR_SET_DUMPABLE, 0)
 }

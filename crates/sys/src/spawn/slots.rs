@@ -18,7 +18,7 @@ thread_local! {
     static SLOTS: RefCell<Option<Slots>> = const { RefCell::new(None) };
 }
 
-/// What a child is started with.
+/// The low numbers for a child's descriptors.
 pub(super) struct Low<'a> {
     /// The numbers, in the order of what was given.
     pub(super) numbers: &'a [RawFd],
@@ -38,15 +38,15 @@ pub(super) enum Table {
 /// Numbers that belong to one thread.
 struct Slots {
     table: Table,
-    /// What lies under them between starts: nothing that anybody waits to be closed.
+    /// The descriptor that occupies the numbers between starts: one whose closing no process waits for.
     nothing: OwnedFd,
     places: Vec<OwnedFd>,
 }
 
-/// Does something while these descriptors lie under low numbers as well, which it is told.
+/// Runs a function while these descriptors have low numbers as well, and passes it those numbers.
 ///
-/// Where descriptors have run out, or fewer are allowed than once were, there may be no such numbers. A child that gets nothing
-/// but its own three can do with those that they have.
+/// Where descriptors have run out, or fewer are allowed than once were, there may be no such numbers. A child that gets
+/// nothing but its own three can do with those that they have.
 pub(super) fn with_low_numbers<T>(
     given: &[BorrowedFd<'_>],
     work: impl FnOnce(Low<'_>) -> T,
@@ -81,7 +81,8 @@ impl Table {
 
 impl Slots {
     fn new() -> Result<Self, Errno> {
-        // A pipe whose other end is closed: whoever starts children from inside of a sandbox may not open any file.
+        // A pipe whose other end is closed: a process that starts children from inside a sandbox may not be allowed to
+        // open any file.
         let (nothing, _) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         Ok(Self { table: Table::here(), nothing, places: Vec::new() })
     }

@@ -159,7 +159,7 @@ fn groups_of_this_machine_can_be_made_limited_and_removed_or_say_why_not() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What stands in these files is partly other people's: names of groups and of mount points.
+    /// Parts of the text in these files come from other programs: names of groups and of mount points.
     #[test]
     fn any_text_is_read_as_a_map_or_as_nothing(
         groups in "([0-9]{0,2}:[a-z,=]{0,12}:/?[ -~é\n]{0,20}\n?){0,4}",

@@ -21,20 +21,20 @@ struct Case {
     needs: &'static [&'static str],
     /// How a shell starts it, in a directory of its own that is also its home.
     script: &'static str,
-    /// What it prints when it has got there.
+    /// The text that the program prints when it has reached that point.
     marker: &'static str,
-    /// What is right.
+    /// The right evidence.
     expected: Expected,
 }
 
-/// What evidence has to say at that point.
+/// The evidence that is right at that point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     /// Waits for a line.
     Line,
     /// Waits for a line that is not shown.
     Hidden,
-    /// The same, in a setuid program: unknown to everybody but root.
+    /// The same, in a setuid program: unknown to every user but root.
     Guarded,
     /// Waits for keys and edits the line itself.
     Keys,
@@ -44,7 +44,7 @@ enum Expected {
     Busy,
 }
 
-/// What evidence said.
+/// The outcome of a case.
 enum Verdict {
     Right(String),
     /// Waiting, with a doubt that it names.
@@ -53,7 +53,7 @@ enum Verdict {
     Wrong(String),
 }
 
-/// What every case finds in its directory: the other side of some clients.
+/// Programs that every case finds in its directory: the servers of some clients.
 const PROGRAMS: [(&str, &str); 5] = [
     ("beside.py", include_str!("corpus/beside.py")),
     ("clock.py", include_str!("corpus/clock.py")),
@@ -125,7 +125,7 @@ fn run(case: &Case) -> Verdict {
     }
 }
 
-/// How a script becomes somebody whom such programs ask for a password.
+/// How a script becomes another user, whom such programs ask for a password.
 fn as_nobody() -> &'static str {
     if is_root() { "AS_NOBODY=setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "AS_NOBODY=" }
 }

@@ -581,7 +581,7 @@ fn a_terminal_nobody_lives_on_has_no_reader() {
     assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), InputState::Busy);
 }
 
-/// What this thread has used: other programs on the machine do not count.
+/// The CPU time of this thread: that of other programs on the machine does not count.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).expect("time does not run backwards")

@@ -1,4 +1,4 @@
-//! What a child is born with.
+//! The attributes with which a child starts.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,7 +13,7 @@ fn text(text: &str) -> CString {
     CString::new(text).expect("no NUL")
 }
 
-/// What a program prints that is started with these descriptors beside its own.
+/// The output of a program that is started with these descriptors beside its own.
 fn printed(argv: &[&str], passed: &[BorrowedFd<'_>]) -> String {
     printed_after(argv, passed, || {})
 }
@@ -40,7 +40,7 @@ fn printed_after(argv: &[&str], passed: &[BorrowedFd<'_>], last: impl FnOnce()) 
     .expect("it starts");
     drop(writer);
     let mut printed = String::new();
-    // It ends only where nobody but the child had the other end.
+    // The pipe ends only if no process but the child had its other end.
     File::from(reader).read_to_string(&mut printed).expect("it can be read");
     process.reap_blocking().expect("it is ours");
     printed

@@ -122,7 +122,7 @@ impl Stage {
         matches!(self.reading(), InputState::Waiting { .. })
     }
 
-    /// Looks, and reads what was printed, until somebody waits; says who.
+    /// Looks, and reads the output, until a process waits for input; returns that process.
     pub(crate) fn wait_until_waiting(&mut self) -> Pid {
         self.try_until_waiting().unwrap_or_else(|last| panic!("nobody waits: {last:?}\n{}", self.text()))
     }
@@ -133,7 +133,7 @@ impl Stage {
             match self.reading() {
                 InputState::Waiting { pid } | InputState::Probably { pid, .. } => return Ok(pid),
                 last if Instant::now() > deadline => return Err(last),
-                // timer: a thread that blocks tells nobody, so all one can do is look again.
+                // timer: a thread that blocks announces that to no process, so this can only look again.
                 last => {
                     if self.read_within(Timespec { tv_sec: 0, tv_nsec: 1_000_000 }) == Progress::End {
                         return Err(last);
@@ -206,7 +206,7 @@ impl Stage {
     }
 }
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Some,

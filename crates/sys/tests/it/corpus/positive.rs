@@ -203,7 +203,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "setsid: read",
         needs: &["setsid"],
-        // What `su -c` does as well: the reader has no controlling terminal.
+        // `su -c` does this as well: the reader has no controlling terminal.
         script: "exec setsid -w sh -c 'printf \"Name: \"; read name'",
         marker: "Name: ",
         expected: Expected::Line,
