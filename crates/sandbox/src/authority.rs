@@ -1,15 +1,15 @@
-//! Everything that a policy lets a command do, without regard to what is on the disk: plans of one policy differ as commands make
-//! repositories and links, and their commands still may do the same.
+//! Everything that a policy lets a command do, without regard to what is on the disk: plans of one policy differ as
+//! commands make repositories and links, and their commands still may do the same.
 //!
-//! A server does for its callers what it may do itself. So a command reaches the unix sockets of commands that may do as much as
-//! itself or less, and no others.
+//! A server does for its callers what it may do itself. So a command reaches the unix sockets of commands that may do
+//! as much as itself or less, and no others.
 
 use crate::plan::PolicyContext;
 use crate::policy::{Access, Base, Confined, Network};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-/// What a policy comes to in its surroundings.
+/// All that a policy allows in its context, in a form that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
     /// Places that the policy's base lets a command change.
@@ -33,8 +33,8 @@ impl Authority {
         Self { writable, rules: rules.collect(), network: confined.network.clone() }
     }
 
-    /// Whether a command of this authority may do all that one of the other may. Where two sets of rules are hard to compare, the
-    /// answer is no.
+    /// Whether a command of this authority may do all that one of the other may. Where two sets of rules are hard to
+    /// compare, the answer is no.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let is_inside = |place: &PathBuf| self.writable.iter().any(|writable| place.starts_with(writable));
         let common = |one: &Self, two: &Self| -> Vec<(PathBuf, Access)> {

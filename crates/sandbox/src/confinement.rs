@@ -1,4 +1,4 @@
-//! What confines a command: its plan as helpers and supervisors need it, and as it travels to them.
+//! The confinement of a command: its plan in the form that helpers and supervisors need and that is sent to them.
 
 use crate::authority::AuthorityNumbers;
 use crate::calls::{FilterOptions, keeps_datagrams};
@@ -29,13 +29,13 @@ pub(crate) struct Confinement {
     pub(crate) supervisor: bool,
     /// The list of sockets that sessions of this runtime have bound comes with it.
     pub(crate) shares_sockets: bool,
-    /// The policies whose sockets it reaches.
+    /// The policies whose sockets the command may connect to.
     pub(crate) authority: AuthorityNumbers,
     /// Changes that the runtime's caller can make to the policy; denials name them.
     pub(crate) remedies: Remedies,
 }
 
-/// What a helper can do before the command is known.
+/// The work that a helper can do before the command is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preparation {
     pub(crate) confinement: Confinement,
@@ -43,7 +43,7 @@ pub(crate) struct Preparation {
     pub(crate) streams: StreamKind,
 }
 
-/// What a command reads and writes.
+/// The kind of a command's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
     /// Pipes or files.
@@ -52,7 +52,7 @@ pub enum StreamKind {
     Terminal,
 }
 
-/// What a confinement needs to know beside the plan.
+/// The facts beside the plan on which a confinement depends.
 #[derive(Clone, Debug)]
 pub(crate) struct Circumstances {
     /// Whether the command gets a network namespace.
@@ -89,8 +89,9 @@ impl Confinement {
         }
     }
 
-    /// Whether files are changed, and names made, moved and removed, by the supervisor: wherever something can be written there
-    /// are names that must not come into being, and places that what is around them must not be moved away with.
+    /// Whether the supervisor changes files, and creates, moves and removes names, in the caller's place. That is so
+    /// wherever the command can write: there are names that must not be created, and protected places whose parents
+    /// must not be moved.
     pub(crate) fn keeps_names(&self) -> bool {
         !self.must_not_exist.is_empty() || self.rulings.iter().any(|ruling| ruling.access == Access::Write)
     }
@@ -108,8 +109,8 @@ impl Confinement {
         }
     }
 
-    /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the next command
-    /// could otherwise change whatever is put in its place.
+    /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the
+    /// next command could otherwise change whatever is put in its place.
     pub(crate) fn is_held(&self, ruling: &Ruling) -> bool {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
         above.is_some_and(|above| above.access == Access::Write)

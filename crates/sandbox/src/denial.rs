@@ -1,16 +1,16 @@
-//! What was refused: an operation, what it was about, and the rule that said no. Always from the place that refused, never
-//! from what a program printed.
+//! Denials: refused operations with their targets and the rules that refused them. Each comes from the layer that
+//! refused, never from the output of a program.
 
 use std::fmt;
 
 /// One thing that a command tried and was kept from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// What it tried.
+    /// The operation that it tried.
     pub operation: Operation,
     /// On what: a path, an address or a kind of socket.
     pub target: String,
-    /// Who said no, in the words of the policy.
+    /// The rule that refused, in the words of the policy.
     pub rule: String,
     /// How often.
     pub times: u32,
@@ -34,7 +34,7 @@ impl Denial {
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
-        /// What a command can be kept from.
+        /// An operation that can be denied to a command.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation {
             $($(#[$doc])* $variant),*
@@ -125,7 +125,8 @@ impl fmt::Display for Denial {
     }
 }
 
-/// A text that stays on its line and does nothing to a terminal: whoever chose a path does not choose what is read of it.
+/// A text that stays on its line and has no control characters for a terminal: the program that chose a path must not
+/// control how a report about it is shown.
 struct Plain<'a>(&'a str);
 
 impl fmt::Display for Plain<'_> {

@@ -17,11 +17,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// The tree that this process sees. What cannot be looked at counts as not being there, and is remembered if it is ours: whoever
-/// may change it could let us, or a command, look at it a moment later.
+/// The tree of files that this process sees. A path that cannot be read counts as missing; if it belongs to our user,
+/// it is remembered as barred, because a command could change its mode and read it a moment later.
 ///
-/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked at once, and
-/// in a directory that has not changed since the plan before not even that.
+/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked up
+/// once, and not even once in a directory that has not changed since the last plan.
 #[derive(Debug, Default)]
 pub struct Disk {
     barred: RefCell<BTreeSet<PathBuf>>,
@@ -37,14 +37,14 @@ impl Disk {
         Self { before: RefCell::new(before), ..Self::default() }
     }
 
-    /// What the next plan may use.
+    /// The facts that the next plan may use.
     pub(crate) fn into_memory(self) -> DirectoryMemory {
         let mut directories = self.directories.into_inner();
         directories.retain(|_, directory| directory.can_be_kept());
         DirectoryMemory(directories)
     }
 
-    /// The directories of ours that could not be looked into.
+    /// The directories of this user that could not be read.
     pub fn barred(&self) -> BTreeSet<PathBuf> {
         self.barred.borrow().clone()
     }
@@ -89,7 +89,8 @@ impl Disk {
         }
     }
 
-    /// Whether there is something at a path, and no link on the way. One system call, where resolving takes one for each name.
+    /// Whether there is something at a path, and no link on the way. One system call, where resolving takes one for
+    /// each name.
     fn is_without_links(&self, path: &Path) -> bool {
         if self.without_links.borrow().contains(path) {
             return true;
@@ -101,7 +102,7 @@ impl Disk {
         is
     }
 
-    /// The same by what is known; `None`: something has to be looked at.
+    /// The same from remembered facts; `None`: a path has to be looked up.
     fn recall_links(&self, path: &Path) -> Option<bool> {
         for (depth, part) in path.ancestors().enumerate().filter(|(_, part)| part.parent().is_some()) {
             match (self.known(part)?, depth) {
@@ -189,7 +190,7 @@ impl Files for Disk {
         if self.known(file) == Some(None) {
             return None;
         }
-        // A pipe would keep us until somebody comes to its other end.
+        // Without this flag, opening a pipe would block until a process opens its other end.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
         let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
@@ -220,14 +221,14 @@ pub(crate) fn made_at(path: &Path) -> Option<u64> {
     is_known.then(|| seconds * NANOSECONDS + u64::from(about.stx_btime.tv_nsec))
 }
 
-/// Whether something that was made at a time was there before the runtime began. The clock of file systems stands still between two
-/// ticks: what was made in the same one may have been there.
+/// Whether something with this time of creation existed before the runtime began. The clock of file systems advances in
+/// ticks: a thing that was created in the same tick may have existed.
 pub(crate) fn was_there_before(made: u64, runtime_began: u64) -> bool {
     made <= runtime_began
 }
 
-/// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than many small
-/// ones.
+/// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than
+/// many small ones.
 fn socket_table() -> io::Result<Vec<u8>> {
     let mut table = Vec::with_capacity(64 << 10);
     fs::File::open("/proc/net/unix")?.read_to_end(&mut table)?;

@@ -1,4 +1,4 @@
-//! A plan in words, for people who want to know what would be enforced before they rely on it.
+//! Explains a plan in words, so that users can see what would be enforced before they rely on it.
 
 use crate::obeyed_names::{OBEYED_ANYWHERE, OBEYED_BELOW};
 use crate::plan::{Layer, Plan, Ruling};

@@ -1,9 +1,10 @@
-//! Which changes a command may make to the configuration of a repository that the user works in. Pure; accepts any bytes.
+//! Which changes a command may make to the configuration of a repository that the user works in. Pure; accepts any
+//! bytes.
 //!
-//! Everyday git writes there: a branch is tracked, renamed or removed, a name is set. The same file names programs that git runs
-//! and servers that it talks to. A deny-list would have to know every such setting of every version of git, so this is an
-//! allow-list: a setting that is not listed can be neither added, changed, moved nor removed. Configurations are compared as git
-//! parses them, not as text, because one setting can be written in many ways.
+//! Everyday git writes there: a branch is tracked, renamed or removed, a name is set. The same file names programs that
+//! git runs and servers that it talks to. A deny-list would have to know every such setting of every version of git, so
+//! this is an allow-list: a setting that is not listed can be neither added, changed, moved nor removed. Configurations
+//! are compared as git parses them, not as text, because one setting can be written in many ways.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -88,18 +89,19 @@ impl Setting {
         use Permission::{Color, Frozen, Lines, Number, RemoteName, Switch, Text, ValueOfAnotherBranch};
         let (section, subsection, key) = self.parts();
         match (section, subsection.is_some(), key) {
-            // What a branch is merged with, and a text about it. With a remote that the user has, the next `git pull` gets another
-            // branch of the same server at worst.
+            // The branch that a branch is merged with, and a text about it. With a remote that the user has, the next
+            // `git pull` gets another branch of the same server at worst.
             ("branch", true, "merge" | "rebase") => Text,
             ("branch", true, "description") => Lines,
-            // Git takes a name that is no remote for an address.
+            // Git takes a name that is not a configured remote for an address.
             ("branch", true, "remote" | "pushremote") => RemoteName,
             // `mergeOptions` can name a program; tools of others keep notes here. A branch that goes takes them along.
             ("branch", true, _) => ValueOfAnotherBranch,
-            // Who made a commit. A commit inside of the sandbox can say anything anyway.
+            // The author of commits. A commit inside the sandbox can name any author anyway.
             ("user", false, "name" | "email") => Text,
-            // How branches are joined and set up. `push.default` does not get `matching` or `upstream`: with the first, the user's
-            // next `git push` would send every branch, and with the second, `branch.*.merge` says where it goes.
+            // How branches are joined and set up. `push.default` does not get `matching` or `upstream`: with the first,
+            // the user's next `git push` would send every branch, and with the second, `branch.*.merge` says where it
+            // goes.
             ("pull", false, "rebase") => Switch(&["merges", "interactive"]),
             ("pull" | "merge", false, "ff") => Switch(&["only"]),
             ("push", false, "default") => Switch(&["simple", "current", "nothing"]),
@@ -109,10 +111,10 @@ impl Setting {
             ("branch", false, "autosetupmerge") => Switch(&["always", "inherit", "simple"]),
             ("branch", false, "autosetuprebase") => Switch(&["never", "local", "remote", "always"]),
             ("init", false, "defaultbranch") => Text,
-            // What the file system can do, which git itself finds out and writes down, and ends of lines.
+            // Features of the file system, which git itself detects and writes down, and ends of lines.
             ("core", false, "filemode" | "ignorecase") => Switch(&[]),
             ("core", false, "autocrlf") => Switch(&["input"]),
-            // What git shows and how. The rest of `diff` and `merge` has drivers and tools: programs.
+            // The form of diffs and conflicts. The rest of `diff` and `merge` has drivers and tools: programs.
             ("diff", false, "algorithm") => Switch(&["default", "myers", "minimal", "patience", "histogram"]),
             ("diff", false, "renames") => Switch(&["copies", "copy"]),
             ("merge", false, "conflictstyle") => Switch(&["merge", "diff3", "zdiff3"]),
@@ -204,8 +206,9 @@ fn is_one_line(value: &[u8]) -> bool {
     value.iter().all(|byte| !byte.is_ascii_control() || *byte == b'\t')
 }
 
-/// The number of the first line that was not there before and does not look as git writes it. Libraries that read configurations
-/// on their own differ from git about comments, quotation marks and continued lines; a new line has nothing to differ about.
+/// The number of the first line that was not there before and does not look as git writes it. Libraries that read
+/// configurations on their own differ from git about comments, quotation marks and continued lines; a new line has
+/// nothing to differ about.
 fn first_unusual_line(before: &[u8], after: &[u8]) -> Option<usize> {
     let known: HashSet<&[u8]> = before.split(|byte| *byte == b'\n').collect();
     let is_unusual = |line: &[u8]| !known.contains(line) && !is_usual_line(line);
@@ -279,8 +282,8 @@ fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
-/// The settings of a configuration in their order, as git's own parser finds them; `None` where it gives up. A file with a NUL is
-/// refused although git reads some of them: git cuts names and values there.
+/// The settings of a configuration in their order, as git's own parser finds them; `None` where it gives up. A file
+/// with a NUL is refused although git reads some of them: git cuts names and values there.
 fn parse(bytes: &[u8]) -> Option<Vec<Setting>> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.contains(&0) {
@@ -336,7 +339,7 @@ impl Parser<'_> {
         self.rest = &self.rest[end..];
     }
 
-    /// What is before the key in the names of the settings that follow: `section.` or `section.subsection.`.
+    /// The part before the key in the names of the settings that follow: `section.` or `section.subsection.`.
     fn header(&mut self) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         loop {
@@ -428,7 +431,7 @@ impl Parser<'_> {
             }
             length = value.len();
         }
-        // The space behind the last character is no part of it.
+        // Spaces after the last character do not belong to the value.
         value.truncate(length);
         Some(value)
     }

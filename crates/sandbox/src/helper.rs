@@ -1,9 +1,9 @@
 //! The helper: this program, started anew as a small process with one thread, which confines itself and becomes the
-//! command. It finds its orders in a file that only it and the runtime have, and answers on a channel.
+//! command. It reads its request from a file that only it and the runtime have, and answers on a channel.
 //!
-//! What would surprise: the command is not its child but its sibling, so that the runtime itself is the command's parent
-//! and is told of its end; the helper is gone by then. What stays is the watcher, which is the init of the command's own
-//! process namespace where there is one, and answers for the supervised system calls.
+//! Two things may surprise. The command is not the helper's child but its sibling, so that the runtime itself is the
+//! command's parent and learns of its exit; the helper is gone by then. And the supervisor stays beside the command: it
+//! is the init of the command's own process namespace where there is one, and answers the supervised system calls.
 
 mod caller;
 mod draft;
@@ -55,7 +55,8 @@ pub fn run() {
     let outside = UnixSockets::of_this_namespace().ok();
     let mut helper =
         Helper { links: Links { channel: &channel, outside: outside.as_ref() }, readiness: Readiness::Fresh };
-    // It may have been started ahead of time: whoever wants it sends a message, and whoever does not hangs up.
+    // The helper may have been started ahead of time: to use it the runtime sends a message, and to end it the runtime
+    // closes the channel.
     while let Some((task, file, passed)) = next_task(&channel) {
         let done = match task {
             Some(task) => helper.carry_out(task, file, passed),
@@ -71,7 +72,7 @@ pub fn run() {
     }
 }
 
-/// What becomes of a helper after a task.
+/// The state of a helper after a request.
 enum Next {
     Wait,
     Exit,
@@ -149,13 +150,13 @@ fn next_task(channel: &OwnedFd) -> Option<(Option<HelperRequest>, OwnedFd, Passe
 /// Whether a command has a world of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamespaceScope {
-    /// Namespaces, in which nobody else is.
+    /// Namespaces of its own, in which there are no processes of others.
     Own,
-    /// That of everybody.
+    /// The namespaces of the runtime.
     Shared,
 }
 
-/// What a helper and its watcher have of the world outside.
+/// The connections of a helper and its supervisor to the outside.
 #[derive(Clone, Copy)]
 struct Links<'a> {
     /// To the runtime.
@@ -171,7 +172,7 @@ impl Links<'_> {
     }
 }
 
-/// What every command of one kind needs, made ahead of it.
+/// The parts that every command with the same kind of network needs, made before the command is known.
 struct Standing {
     watcher: SupervisorProcess,
     underneath: Underneath,
@@ -185,7 +186,8 @@ impl Standing {
     }
 }
 
-/// What the watcher is given: the file with the confinement, and the list of sockets that sessions of this runtime have bound.
+/// The descriptors for the supervisor: the file with the confinement, and the list of sockets that sessions of this
+/// runtime have bound.
 struct Given {
     file: OwnedFd,
     sockets: Option<OwnedFd>,
@@ -198,7 +200,7 @@ impl Given {
     }
 }
 
-/// What came with the orders, in their order.
+/// The descriptors that came with the request, in its order.
 struct Passed(std::vec::IntoIter<OwnedFd>);
 
 impl Passed {
@@ -235,7 +237,7 @@ impl RunningCommand {
     }
 }
 
-/// Why there is no command.
+/// The reason why the command did not start.
 struct Stopped {
     failure: Failure,
     uncollected: Option<u32>,
@@ -247,7 +249,7 @@ impl From<Failure> for Stopped {
     }
 }
 
-/// What failed, about no place in particular.
+/// The failure of a step that concerns no particular path.
 fn at(stage: ConfineStep) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
@@ -303,7 +305,7 @@ impl Confining<'_> {
     }
 }
 
-/// From here on there is no way back. The watcher answers for what is asked about from now on.
+/// Locks the helper in; this cannot be undone. From now on the supervisor answers supervised calls.
 fn lock(
     confinement: &Confinement,
     watcher: Option<&SupervisorProcess>,
@@ -331,8 +333,9 @@ impl Confinement {
     }
 }
 
-/// Takes on the session's mark. Whether the runtime is still there is asked afterwards: one that died before found nobody
-/// to end, one that dies later has a guardian that finds us.
+/// Takes on the session's mark, and checks afterwards that the runtime is still there. If the runtime died before the
+/// mark was set, its guardian did not find this process, and the check fails; if it dies later, the guardian finds this
+/// process by the mark.
 fn belong_to_session(order: &LaunchRequest, channel: &OwnedFd) -> Result<(), Failure> {
     if let Some(mark) = order.mark {
         mark.take_on().map_err(at(ConfineStep::Command))?;
@@ -349,8 +352,8 @@ fn check_that_runtime_is_there(channel: &OwnedFd) -> Result<(), Failure> {
     }
 }
 
-/// What the command has from this process: its limit of open files, its streams and its control groups. The answer is what it
-/// inherits beside them.
+/// Takes over the command's limit of open files, its streams and its control groups. Returns the further descriptors
+/// that the command inherits.
 fn take_over(order: &LaunchRequest, passed: &mut Passed) -> Result<Vec<OwnedFd>, Failure> {
     if let Some(Halves { soft, hard }) = order.open_files {
         OpenFiles { soft, hard }.take_on();
@@ -366,7 +369,7 @@ fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
     rustix::stdio::dup2_stderr(passed.next()?)
 }
 
-/// Whoever writes a zero there enters the group, and so does all that it starts.
+/// Enters the control groups: a process that writes a zero to such a file enters the group, with all that it starts.
 fn enter_groups(order: &LaunchRequest, passed: &mut Passed) -> Result<(), Errno> {
     for _ in 0..order.groups {
         rustix::io::write(passed.next()?, b"0")?;
@@ -392,14 +395,14 @@ fn open_door(confinement: &Confinement) -> Result<Option<OwnedFd>, Errno> {
     Ok(Some(door.into()))
 }
 
-/// Tells the command of its door.
+/// Puts the port of the egress listener into the command's environment.
 fn name_door(order: &mut LaunchRequest, door: Option<&OwnedFd>) -> Result<(), Errno> {
     let Some(door) = door else { return Ok(()) };
     let listener = TcpListener::from(door.try_clone().map_err(|error| errno(&error))?);
     let port = listener.local_addr().map_err(|error| errno(&error))?.port().to_string();
     for variable in std::mem::take(&mut order.door) {
         let text = variable.to_string_lossy().replace(DOOR, &port);
-        // A number takes the place of a word, so there is no zero in it now either.
+        // Digits replace another text in the variable, so it still contains no zero byte.
         order.environment.extend(CString::new(text));
     }
     Ok(())
@@ -409,8 +412,9 @@ fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So tmux has
-/// another directory inside, and takes no part in the session of the user's tmux that the runtime may have been started in.
+/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So
+/// tmux has another directory inside, and takes no part in the session of the user's tmux that the runtime may have
+/// been started in.
 fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     let value = |variable: &CString, name: &str| {
         Some(PathBuf::from(OsStr::from_bytes(variable.as_bytes().strip_prefix(name.as_bytes())?)))
@@ -442,8 +446,8 @@ fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     }
 }
 
-/// In a namespace of its own an administrator keeps what concerns files, which its programs take for granted and which
-/// reaches nothing that is not writable there. Nobody else has anything, and nobody has anything without namespaces.
+/// In a namespace of its own, root keeps the capabilities over files, on which an administrator's programs rely: they
+/// reach no file that is not writable there. All other users, and commands without namespaces, get no capability.
 fn privileges(world: NamespaceScope) -> Capabilities {
     let is_root = rustix::process::geteuid().is_root();
     if is_root && world == NamespaceScope::Own { Capabilities::OF_FILES } else { Capabilities::NONE }

@@ -1,11 +1,11 @@
-//! What this machine can enforce, found out by trying, and what follows from that for a policy.
+//! Detects by trying what this machine can enforce, and derives from that how it can carry out a policy.
 
 use crate::plan::{Layer, Plan, PlanError, Ruling};
 use crate::policy::{Access, Confined, Network};
 use crate::remedies::Remedies;
 use windlass_sys::lockdown::landlock::Version;
 
-/// What a machine can enforce.
+/// The means of confinement that a machine offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Namespaces with a tree of files of their own; why not, otherwise.
@@ -14,7 +14,7 @@ pub struct Machine {
     pub landlock: u32,
     /// Whether system calls can be filtered.
     pub filter: bool,
-    /// Whether somebody can be asked about system calls.
+    /// Whether a supervisor can decide about system calls.
     pub supervisor: bool,
     /// Whether this process is confined by another runtime, whose sandbox allows no second one inside it.
     pub confined: bool,
@@ -95,7 +95,7 @@ impl Machine {
         layers
     }
 
-    /// That namespaces are missing, in a sentence for whoever runs commands here.
+    /// A sentence for the user that says that namespaces are missing, and why.
     pub(crate) fn fallback(&self) -> Option<String> {
         let why = self.namespaces.as_ref().err()?;
         Some(format!(
@@ -103,7 +103,7 @@ impl Machine {
         ))
     }
 
-    /// What holds less than the policy says, in sentences.
+    /// The parts of the policy that are not fully enforced, in sentences.
     pub(crate) fn differences(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();
         let Err(why) = &self.namespaces else {
@@ -143,8 +143,8 @@ impl Machine {
         said
     }
 
-    /// Which unix sockets of programs outside namespaces do not hide: abstract names belong to a network namespace, and a path can be
-    /// bound after the tree of files was made.
+    /// Which unix sockets of programs outside namespaces do not hide: abstract names belong to a network namespace, and
+    /// a path can be bound after the tree of files was made.
     fn reached_sockets(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();
         let by_name = plan.network == Network::On && self.landlock < LANDLOCK_FOR_SCOPES;

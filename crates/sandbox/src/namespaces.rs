@@ -1,5 +1,5 @@
-//! What a runtime keeps for its confined commands: what the machine can do, and the ground for each network, made
-//! when it is first needed and entered by every command after that.
+//! The state that a runtime keeps for its confined commands: the abilities of the machine, and the namespaces for each
+//! network, made when first needed and entered by every later command.
 
 use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
@@ -27,7 +27,7 @@ pub struct SharedNamespaces {
 }
 
 impl SharedNamespaces {
-    /// What a helper has to be passed.
+    /// The descriptors that a helper receives.
     pub(crate) fn spaces(&self) -> Vec<BorrowedFd<'_>> {
         std::iter::once(&self.users).chain(&self.network).map(AsFd::as_fd).collect()
     }
@@ -46,8 +46,8 @@ struct Waiting {
     prepared: Option<(Preparation, HelperConnection)>,
 }
 
-/// Whether a helper can be in its namespaces before the plan is known: no place of the plan lies where every command has
-/// something of its own.
+/// Whether a helper can be in its namespaces before the plan is known: no place of the plan lies where every command
+/// has something of its own.
 fn can_wait_for(plan: &Plan) -> bool {
     let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
     plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered)
@@ -59,7 +59,7 @@ pub enum EnabledLayers {
     /// All there are.
     #[default]
     All,
-    /// What is left without namespaces, for those who want to see it.
+    /// Only those without namespaces, to try out the fallback.
     LandlockAlone,
 }
 
@@ -74,11 +74,11 @@ pub struct NamespacePool {
     /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     began: u64,
     machine: OnceLock<Machine>,
-    /// One for each network of a policy. The proxy to listed hosts listens on the loopback device of such a network and asks its
-    /// callers for nothing, so commands with another list, or none, must not share the device.
+    /// One for each network of a policy. The proxy to listed hosts listens on the loopback device of such a network and
+    /// asks its callers for nothing, so commands with another list, or none, must not share the device.
     made: Mutex<Vec<(Network, Arc<SharedNamespaces>)>>,
     waiting: Mutex<Waiting>,
-    /// What the last plan has found on the disk. Two plans at the same time do not share it.
+    /// Facts about the disk that the last plan has found. Two plans at the same time do not share it.
     memory: Mutex<DirectoryMemory>,
     /// Held while helpers are made ready.
     preparing: Mutex<()>,
@@ -86,19 +86,20 @@ pub struct NamespacePool {
     done: Mutex<Vec<Helper>>,
     /// A file without a name in which supervisors write down the sockets that their sessions bind.
     sockets: OnceLock<Option<OwnedFd>>,
-    /// What its commands may do, by policy.
+    /// The authorities of its commands' policies.
     authorities: Mutex<Authorities>,
 }
 
-/// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write rule that
-/// names one of them is the exception.
+/// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write
+/// rule that names one of them is the exception.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
     /// The program itself. One that lies in the workspace was built there and may be built again.
     pub program: Option<PathBuf>,
     /// Configuration and rules: files or directories.
     pub configuration: Vec<PathBuf>,
-    /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a command.
+    /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a
+    /// command.
     pub startup: Vec<PathBuf>,
     /// The directories of the user's `PATH`, in which shells and programs look for others by their names.
     pub search_path: Vec<PathBuf>,
@@ -106,7 +107,8 @@ pub struct OwnFiles {
     pub secrets: Vec<PathBuf>,
     /// Places at which the user's programs expect a server of the user.
     pub server_places: Vec<ServerPlace>,
-    /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of this one.
+    /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of
+    /// this one.
     pub state_inside: Option<StateInside>,
 }
 
@@ -189,7 +191,7 @@ impl NamespacePool {
         }
     }
 
-    /// What no command may change.
+    /// The files that no command may change.
     pub(crate) fn own_files(&self) -> &OwnFiles {
         &self.own_files
     }
@@ -225,7 +227,7 @@ impl NamespacePool {
         plan.has(Layer::Namespaces).then(|| self.ground(&plan.network)).transpose()
     }
 
-    /// What confines a command under this plan.
+    /// The confinement of a command under this plan, as far as it is known before the command.
     pub(crate) fn preparation(
         &self,
         plan: &Plan,
@@ -267,13 +269,13 @@ impl NamespacePool {
         HelperConnection::begin(&self.helper)
     }
 
-    /// Has helpers stand ready for the next command: one that is confined already if its plan is the same again, and one for
-    /// another plan. Blocks while they are started.
+    /// Has helpers stand ready for the next command: one that is confined already if its plan is the same again, and
+    /// one for another plan. Blocks while they are started.
     pub fn prepare(&self, plan: &Plan, streams: StreamKind) {
-        // Whoever makes them ready already makes them ready for us.
+        // If another thread holds the lock, it is already making helpers ready for this caller, too.
         let Ok(_preparing) = self.preparing.try_lock() else { return };
         if can_wait_for(plan) {
-            // What cannot be made ready now is made when it is needed, and its failure told then.
+            // A helper that cannot be made ready now is started when it is needed, and its failure reported then.
             let _ = self.prepare_confined(plan, streams).and_then(|()| self.prepare_standing(plan));
         }
     }
@@ -332,7 +334,7 @@ impl NamespacePool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What this machine can enforce, tried out the first time.
+    /// The abilities of this machine, detected on the first call.
     pub fn machine(&self) -> &Machine {
         self.machine.get_or_init(|| {
             let namespaces = match self.means {
@@ -372,7 +374,7 @@ fn make(helper: &HelperProgram, network: NetworkKind) -> Result<SharedNamespaces
         match talk.next()? {
             (Report::NameUsers, _) => {
                 let named = namespace::map_users(&talk.helper_number(), Users::Everybody);
-                // Who may not name everybody still has itself.
+                // A process that may not map all users can still map its own.
                 talk.say(&if named.is_ok() { Report::NameUsers } else { Report::Made })?;
             }
             (Report::Made, descriptors) => return ground_of(descriptors),

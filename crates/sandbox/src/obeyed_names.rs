@@ -1,18 +1,20 @@
-//! Names of files that other programs of the user obey: shells, editors, agents, git. A command that can write one of them has
-//! its own program run later, outside of the sandbox, without the user running anything of the workspace.
+//! Names of files that other programs of the user obey: shells, editors, agents, git. A command that can write one of
+//! them has its own program run later, outside of the sandbox, without the user running anything of the workspace.
 
 use std::ffi::OsStr;
 use std::path::{Iter, Path, PathBuf};
 
-/// Names that are obeyed wherever a person, an editor or an agent works: in the directory that it is started in or opens.
+/// Names that are obeyed wherever a person, an editor or an agent works: in the directory that it is started in or
+/// opens.
 ///
-/// mise trusts a file by its path and runs its hooks when a shell enters the directory, whatever is in the file by then; in
-/// `.tool-versions`, `path:` makes any directory the one that a program is run from.
+/// mise trusts a file by its path and runs its hooks when a shell enters the directory, whatever is in the file by
+/// then; in `.tool-versions`, `path:` makes any directory the one that a program is run from.
 ///
-/// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`, `rust-toolchain.toml`,
-/// `package.json`, `.pre-commit-config.yaml`), that ask again after each change (`.envrc`, `.nvim.lua`) or about each command
-/// (`.dir-locals.el`), that only name versions (`.nvmrc`) or give advice (`.goosehints`), and `.gitmodules`, which git writes in every
-/// checkout and takes no commands from. `.husky` is protected where the configuration of git names it.
+/// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`,
+/// `rust-toolchain.toml`, `package.json`, `.pre-commit-config.yaml`), that ask again after each change (`.envrc`,
+/// `.nvim.lua`) or about each command (`.dir-locals.el`), that only name versions (`.nvmrc`) or give advice
+/// (`.goosehints`), and `.gitmodules`, which git writes in every checkout and takes no commands from. `.husky` is
+/// protected where the configuration of git names it.
 pub(crate) const OBEYED_ANYWHERE: [&str; 70] = [
     ".agents",
     ".aider.conf.yml",
@@ -86,7 +88,8 @@ pub(crate) const OBEYED_ANYWHERE: [&str; 70] = [
     "opencode.jsonc",
 ];
 
-/// The same, in directories whose other files commands may change: a commit with Mercurial or Jujutsu writes beside them.
+/// The same, in directories whose other files commands may change: a commit with Mercurial or Jujutsu writes beside
+/// them.
 ///
 /// Subversion has no such file: a working copy (`.svn`) names no programs.
 pub(crate) const OBEYED_BELOW: [&str; 12] = [
@@ -104,7 +107,8 @@ pub(crate) const OBEYED_BELOW: [&str; 12] = [
     ".sl/sharedpath",
 ];
 
-/// What is obeyed in a home directory alone, beside the start-up files of shells: files, and directories with all that is in them.
+/// Names that programs obey in a home directory alone, beside the start-up files of shells: files, and directories with
+/// all that is in them.
 pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".Rprofile",
     ".alacritty.toml",
@@ -398,7 +402,8 @@ pub(crate) struct ObeyedInside {
 impl ObeyedInside {
     pub(crate) fn of(path: &Path) -> Vec<Self> {
         let mut found = Vec::new();
-        // This is asked for every name that is made or moved: last names are compared first, because walking a path takes longer.
+        // This is asked for every name that is made or moved: last names are compared first, because walking a path
+        // takes longer.
         let last = path.file_name().unwrap_or_default();
         let is_last =
             |leading: &str| leading.rsplit('/').next().is_some_and(|it| last.eq_ignore_ascii_case(it));

@@ -1,6 +1,6 @@
-//! Patterns over paths, in the syntax of the crate `globset`: `*` and `?` within one name, `[a-z]` for one character, `{a,b}` for
-//! either, `**` for any number of directories, and a backslash before a character that means itself. A pattern without any of
-//! these is a plain path. Names of files are bytes and need not be text.
+//! Patterns over paths, in the syntax of the crate `globset`: `*` and `?` within one name, `[a-z]` for one character,
+//! `{a,b}` for either, `**` for any number of directories, and a backslash before a character that means itself. A
+//! pattern without any of these is a plain path. Names of files are bytes and need not be text.
 
 use crate::disk::Disk;
 use crate::followed_path::FollowedPath;
@@ -64,8 +64,9 @@ impl Pattern {
         Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()), resolved: None }
     }
 
-    /// The same place for good: where it is a path with something at it, links in the path are resolved now, and the rule has no
-    /// effect while a link stands in their place. A command that can replace a directory by a link thus moves no rule.
+    /// The same place for good: where it is a path with something at it, links in the path are resolved now, and the
+    /// rule has no effect while a link stands in their place. A command that can replace a directory by a link thus
+    /// moves no rule.
     #[must_use]
     pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
@@ -106,7 +107,7 @@ impl Pattern {
         self.plain.is_none() && (self.text == "~" || self.text.starts_with("~/"))
     }
 
-    /// Somebody else's home, as a shell would understand it.
+    /// Whether it names another user's home (`~name`), as a shell would understand it.
     pub(crate) fn is_of_another_home(&self) -> bool {
         self.plain.is_none() && self.text.starts_with('~') && !self.needs_home()
     }

@@ -1,13 +1,13 @@
-//! Policies: what a command may touch, as plain data that can be put together, compared and explained.
+//! Policies: what a command may access, as plain data that can be put together, compared and explained.
 
 use crate::pattern::Pattern;
 
-/// What a command may touch.
+/// The access that a command has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Everything that its user may.
     FullAccess,
-    /// Everything: somebody around the runtime enforces what there is to enforce.
+    /// Full access for the runtime: a sandbox around the runtime enforces its own limits.
     External,
     /// Only what is said.
     Confined(Confined),
@@ -16,17 +16,17 @@ pub enum Policy {
 /// Limits on what a command may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confined {
-    /// What holds where no rule says otherwise.
+    /// The access where no rule says otherwise.
     pub base: Base,
-    /// What holds for particular places. The most specific one wins; of two for the same place, the later.
+    /// Rules for particular places. The most specific one wins; of two for the same place, the later.
     pub rules: Vec<Rule>,
-    /// What of the network it may use.
+    /// The network that it may use.
     pub network: Network,
     /// Which temporary directories it may write to.
     pub temporary: Temporary,
 }
 
-/// What holds where no rule says otherwise.
+/// The access where no rule says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// It may read everything and change nothing.
@@ -35,16 +35,16 @@ pub enum Base {
     WorkspaceWrite,
 }
 
-/// What holds for one place, or for all that fit a pattern.
+/// The access to one place, or to all places that fit a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Where, with everything below.
     pub place: Pattern,
-    /// What may be done there.
+    /// The access there.
     pub access: Access,
 }
 
-/// What may be done with files.
+/// The access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Nothing, not even reading.
@@ -55,7 +55,7 @@ pub enum Access {
     Write,
 }
 
-/// What of the network may be used.
+/// The network that a command may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Nothing, not even this machine's own addresses.

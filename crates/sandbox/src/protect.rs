@@ -1,6 +1,6 @@
-//! What stays protected inside every writable place: directories from which other programs take orders. An agent's own
-//! settings cannot be changed at all. Of a repository everything can be changed but what makes git run something, so that
-//! commits work and hooks cannot be planted. Its configuration is not frozen where a supervisor can judge each new content.
+//! Protection inside every writable place for files that other programs obey. An agent's own settings cannot be changed
+//! at all. Of a repository everything can be changed except the files that make git run programs, so that commits work
+//! and hooks cannot be planted. Its configuration is not frozen where a supervisor can judge each new content.
 
 use crate::disk::was_there_before;
 use crate::files::{Files, Kind};
@@ -14,21 +14,21 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// A path at which nothing may come into being, nor go away if there is something, such as a link.
+/// A path that no command may create or, if there is something such as a link, remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MustNotExist {
     /// The path. Without links, but for its last name.
     pub path: PathBuf,
     /// The directory above it that is there; more may be missing between them.
     pub directory: PathBuf,
-    /// Who said so.
+    /// The rule behind it, in the words of the policy.
     pub origin: String,
 }
 
 /// Settings of agents.
 const SETTINGS: [&str; 3] = [".codex", ".agents", ".windlass"];
 const REPOSITORY: &str = ".git";
-/// What in a repository makes git run programs, or look for such orders elsewhere.
+/// The files of a repository that make git run programs, or look for such files elsewhere.
 pub(crate) const ORDERS: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
 /// Those of them that the supervisor judges by their content.
@@ -37,18 +37,19 @@ const HOOKS: &str = "hooks";
 /// Where repositories within a repository are kept.
 pub(crate) const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
-/// Directories of a repository in which there are no others.
+/// Directories of a repository in which there are no other repositories.
 const OWN: [&str; 9] =
     ["objects", "refs", "logs", "hooks", "info", "branches", "lfs", "rr-cache", "rebase-merge"];
-/// Names of inner repositories have directories in them at times; deeper than this nobody goes.
+/// The names of inner repositories sometimes contain directories; this is the depth up to which they are searched.
 const DEEPEST: usize = 4;
 
-/// How many directories can be repositories within one, and how many names are looked at for them. Whoever works in a repository
-/// can make more.
+/// The most directories that can be repositories within one, and the most names that are looked at to find them. A
+/// command that works in a repository can create more.
 const MOST_INNER: usize = 2048;
 const MOST_NAMES: usize = 200_000;
 
-/// A repository in a writable place. Commands may replace its index, but put nothing into it that makes git run programs.
+/// A repository in a writable place. Commands may replace its index, but put nothing into it that makes git run
+/// programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
     /// Where its own files are.
@@ -57,8 +58,8 @@ pub struct Repository {
     pub work_tree: PathBuf,
 }
 
-/// A file or directory of a work tree that git's configuration names by a relative path: git obeys one of that name in every work tree
-/// of the repository.
+/// A file or directory of a work tree that git's configuration names by a relative path: git obeys one of that name in
+/// every work tree of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFile {
     /// Below the top of a work tree.
@@ -67,18 +68,18 @@ pub struct NamedFile {
     pub work_tree: PathBuf,
 }
 
-/// What protecting comes to, beside rulings.
+/// The results of protection beside rulings.
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
-    /// What must neither come nor go.
+    /// Paths that commands must neither create nor remove.
     pub(crate) must_not_exist: Vec<MustNotExist>,
     pub(crate) repositories: Vec<Repository>,
     pub(crate) named_files: Vec<NamedFile>,
-    /// What is protected by more than it needs, in sentences.
+    /// Places that are protected by more than they need, in sentences.
     pub(crate) remarks: Vec<String>,
 }
 
-/// What can judge the content of a configuration.
+/// The party that can judge the content of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConfigurationJudge {
     Supervisor,
@@ -173,8 +174,9 @@ pub(crate) fn add_own_files(
     must_not_exist
 }
 
-/// Names in a home directory that is not writable as a whole, inside of a part that is: `.cargo/bin` where a rule names `~/.cargo`.
-/// The part may be a link of the user's (`~/.cargo` to another disk): then the rule is about the place that it leads to.
+/// Names in a home directory that is not writable as a whole, inside of a part that is: `.cargo/bin` where a rule names
+/// `~/.cargo`. The part may be a link of the user's (`~/.cargo` to another disk): then the rule is about the place that
+/// it leads to.
 fn obeyed_in_writable_parts<'a>(
     home: &'a Path,
     surroundings: &'a PolicyContext,
@@ -205,8 +207,8 @@ fn obeyed_in_writable_parts<'a>(
 /// started, so commands make and change none at any depth.
 const CONFIGURATION: &str = ".windlass";
 
-/// Why a path in a writable place must stay as it is for its name alone, wherever it lies. A rule that lets a place be written
-/// speaks of what lies below it, too, where its own path leads through such a name.
+/// Why a path in a writable place must stay as it is for its name alone, wherever it lies. A rule that lets a place be
+/// written speaks of what lies below it, too, where its own path leads through such a name.
 pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> {
     let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
     let below = path.strip_prefix(&ruling.path).ok()?;
@@ -230,7 +232,8 @@ pub(crate) fn obeyed(name: &str) -> String {
     format!("protected: {}", obeyed_names::reason(name))
 }
 
-/// A directory that may be made, and will be writable then: what is protected in it must not come with it.
+/// The names that would be protected in a directory that does not exist yet and will be writable once a command creates
+/// it: they must not come with it.
 pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<MustNotExist> {
     let names = SETTINGS.into_iter().chain([REPOSITORY]);
     let must_not_exist = |name: &str| {
@@ -256,11 +259,11 @@ struct Protection<'a> {
 }
 
 impl Protection<'_> {
-    /// What is there stays as it is; what is not there does not come.
+    /// Protects a name in a directory: an existing object stays as it is, a missing one must not be created.
     fn seal(&mut self, directory: &Path, name: &str) {
         let path = directory.join(name);
         let origin = origin(&path);
-        // Whoever asked for exactly this place to be writable meant it.
+        // The user's own write rule for exactly this place wins.
         if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write && !ruling.pinned) {
             return;
         }
@@ -276,8 +279,8 @@ impl Protection<'_> {
         way.leads_somewhere().then_some(way.end)
     }
 
-    /// Only what could be changed needs that, and nobody may read more for being kept from writing: links may lead to what is
-    /// denied.
+    /// Makes a path read-only if it is writable. A path that is denied stays so: a link may lead to it, and protection
+    /// from writing must not make it readable.
     fn keep_as_it_is(&mut self, path: PathBuf, origin: String) {
         if self.is_writable(&path) {
             self.rulings.push(Ruling::new(path, Access::Read, origin));
@@ -289,7 +292,8 @@ impl Protection<'_> {
     }
 
     fn repository(&mut self, root: &Path) {
-        // Whoever works in a repository's own directory has its orders before them. By what it is known must stay.
+        // A command that works inside a repository's own directory (its git directory) finds the obeyed files there.
+        // The directories by which git recognises a repository must stay.
         let marks = ["objects", "refs"].map(|name| root.join(name));
         let is_repository = marks.iter().all(|mark| self.files.kind(mark) == Some(Kind::Directory));
         if is_repository {
@@ -310,8 +314,8 @@ impl Protection<'_> {
                 }
             }
             None => {
-                // The supervisor lets it be made as a new directory only, and keeps programs out of it. Without one, nothing keeps
-                // it from coming, and the plan says so.
+                // The supervisor lets it be made as a new directory only, and keeps programs out of it. Without one,
+                // nothing keeps it from coming, and the plan says so.
                 if self.judgement == ConfigurationJudge::Missing {
                     self.seal(root, REPOSITORY);
                 }
@@ -349,7 +353,8 @@ impl Protection<'_> {
             let way = FollowedPath::to(name, repository, self.files);
             let origin = origin(&repository.join(name));
             if let Some(missing) = way.missing() {
-                // Git makes it when it needs it. Somebody else's must not take its place.
+                // Git creates this directory when it needs it. A command must not put a repository of its own in its
+                // place.
                 let directory = way.end.clone();
                 self.found.must_not_exist.push(MustNotExist { path: missing.join(HEAD), directory, origin });
             } else if let Some(inner) = self.keep_to(way, &origin) {
@@ -396,8 +401,8 @@ impl Protection<'_> {
         self.judgement == ConfigurationJudge::Supervisor && !is_link_or_directory
     }
 
-    /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of directories
-    /// must not keep every other command from starting.
+    /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of
+    /// directories must not keep every other command from starting.
     fn too_many(&mut self, inner: &Path) {
         let origin =
             format!("protected: git may keep repositories in it, in more than {MOST_INNER} directories");
@@ -419,7 +424,8 @@ impl Protection<'_> {
         for name in CONFIGURATIONS {
             self.obeyed(&git_dir.join(name), work_tree, 0);
         }
-        // A linked worktree obeys the configuration that all have in common, and relative paths in it begin in the worktree.
+        // A linked worktree obeys the configuration that all have in common, and relative paths in it begin in the
+        // worktree.
         if let Some(common) = self.files.text(&git_dir.join("commondir")) {
             let common = FollowedPath::of(&git_dir.join(common.trim()), self.files).end;
             self.obeyed(&common.join("config"), work_tree, 0);
@@ -448,8 +454,8 @@ impl Protection<'_> {
             self.note_relative(work_tree, &hooks);
         }
         for word in named.words {
-            // A word with a slash is a path; another one may be an argument, unless there is such a file. A directory is no
-            // program: `cd src/` must not keep commands from writing there.
+            // A word with a slash is a path; another one is an argument, unless there is such a file. A directory is
+            // not a program: `cd src/` must not keep commands from writing there.
             let path = self.named_path(work_tree, &word);
             let kind = path.and_then(|path| self.files.kind(&self.files.real(&path).unwrap_or(path)));
             let is_obeyed = match kind {
@@ -490,7 +496,8 @@ impl Protection<'_> {
         Some(end)
     }
 
-    /// What is in it can be changed as before, but it cannot be moved or replaced. What cannot be changed at all need not be kept.
+    /// Protects a directory from being moved or replaced; its content can be changed as before. A directory that cannot
+    /// be changed at all needs no protection.
     fn pin(&mut self, directory: &Path) {
         if self.is_writable(directory) {
             let origin = origin(directory);
@@ -509,9 +516,10 @@ impl Protection<'_> {
             // Listed once, its names need no look each.
             self.files.names(&path);
             let is_repository = self.is_repository(&path);
-            // What a repository has of its own holds no others. But whether it is one, anybody can say who works here.
+            // A repository's own directories hold no other repositories. But a command that works here can make any
+            // directory look like a repository.
             let is_own = is_within_repository && OWN.iter().any(|own| name == *own);
-            // Links lead back to where we were, if somebody wants them to.
+            // A command can make links that lead back to a directory that was visited already.
             if is_own && !(is_repository && self.has_objects(&path)) || !self.is_new(&path, depth) {
                 continue;
             }
@@ -538,9 +546,10 @@ impl Protection<'_> {
         Ok(())
     }
 
-    /// Whether it is what git keeps about a linked worktree that was added since the runtime began. Commands may remove it again
-    /// (`git worktree remove`), and until then it is judged like every repository that commands make: it gets no programs.
-    /// Submodules are none of these, because only the user adds them, and they have hooks and a configuration of their own.
+    /// Whether it is what git keeps about a linked worktree that was added since the runtime began. Commands may remove
+    /// it again (`git worktree remove`), and until then it is judged like every repository that commands make: it gets
+    /// no programs. Submodules are none of these, because only the user adds them, and they have hooks and a
+    /// configuration of their own.
     fn is_worktree_of_a_command(&self, directory: &Path) -> bool {
         let is_file = |name: &str| self.files.kind(&directory.join(name)) == Some(Kind::File);
         let is_missing = |name: &str| self.files.kind(&directory.join(name)).is_none();
@@ -590,7 +599,8 @@ impl Protection<'_> {
         }
     }
 
-    /// A directory, or the one that a link leads to, if it is ours to be changed: whoever works here can make links to anything.
+    /// A directory, or the one that a link leads to, if commands may change it: a command that works here can make
+    /// links to any place.
     fn inner_directory(&self, path: &Path) -> Option<PathBuf> {
         let real = match self.files.kind(path)? {
             Kind::Directory => path.to_owned(),

@@ -1,5 +1,5 @@
-//! What the runtime tells the helper, and what the helper tells back: plain bytes between two processes of one program, so
-//! without versions. Reading never trusts a length.
+//! The messages between the runtime and the helper: plain bytes between two processes of one program, so without
+//! versions. Reading never trusts a length.
 
 pub(crate) mod bytes;
 
@@ -12,7 +12,7 @@ use std::ffi::CString;
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::mark::Halves;
 
-/// What a helper is to do.
+/// A request to a helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HelperRequest {
     /// Make a place for commands of one kind of network, and hand it over.
@@ -21,8 +21,8 @@ pub(crate) enum HelperRequest {
     Try,
     /// Enter the namespaces that come with this, make what all commands have in common, and wait.
     Stand { own_network: bool },
-    /// Do everything that confines the next command, as far as it can be done before the command is known, and wait for it.
-    /// Only for a helper that stands already.
+    /// Do everything that confines the next command, as far as it can be done before the command is known, and wait for
+    /// it. Only for a helper that stands already.
     Prepare(Box<Preparation>),
     /// Start a command under what was prepared.
     Start(Box<LaunchRequest>),
@@ -38,23 +38,23 @@ pub(crate) struct LaunchRequest {
     pub(crate) environment: Vec<CString>,
     pub(crate) directory: CString,
     pub(crate) terminal: bool,
-    /// Variables that say where the door to the listed hosts is, with [`DOOR`] for its port.
+    /// Variables that contain the address of the egress listener, with [`DOOR`] for its port.
     pub(crate) door: Vec<CString>,
     /// The mark of the session, and the open-file limit to give back.
     pub(crate) mark: Option<Halves>,
     pub(crate) open_files: Option<Halves>,
-    /// How many control groups are to be entered; what is written to for that comes first after the streams.
+    /// The number of control groups to enter; their entry files come first after the streams.
     pub(crate) groups: u32,
     /// How many descriptors the command inherits beside its streams; they come after those of the groups.
     pub(crate) inherited: u32,
-    /// What the kernel is to hold the command's processes to.
+    /// The limits that the kernel enforces on the command's processes.
     pub(crate) limits: ProcessLimits,
 }
 
-/// What stands for the port of a command's door until it is open.
+/// The text that stands for the port of a command's egress listener until the listener is open.
 pub const DOOR: &str = "{door}";
 
-/// What of the network may be used, without the list of hosts, which concerns the runtime alone.
+/// The kind of network that a command may use, without the list of hosts, which concerns the runtime alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NetworkKind {
     Off,
@@ -74,12 +74,14 @@ impl From<&Network> for NetworkKind {
     }
 }
 
-/// What a helper, or whoever it left to watch, says.
+/// A message from a helper or its supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The command runs, and its watcher, if any, under these numbers; with this come holds on them, and its door.
+    /// The command runs. `pid` and `watcher` are the numbers of the command and of its supervisor, if any; the message
+    /// carries pidfds of both, and the egress listener.
     Started { pid: u32, watcher: u32, door: bool },
-    /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to collect.
+    /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to
+    /// collect.
     Failed { failure: Failure, uncollected: Option<u32> },
     /// The ground is made; its namespaces come with this.
     Made,
@@ -94,11 +96,11 @@ pub(crate) enum Report {
 /// A start that did not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was being done.
+    /// The step that failed.
     pub stage: ConfineStep,
     /// About which place, if about one.
     pub place: String,
-    /// What the kernel said.
+    /// The kernel's error.
     pub errno: Errno,
 }
 
@@ -338,7 +340,7 @@ impl Report {
     }
 }
 
-/// What a watcher is told when its command begins: the mark of the session.
+/// The first message to a supervisor, when its command begins: the mark of the session.
 pub(crate) fn mark_to_bytes(mark: Option<Halves>) -> Vec<u8> {
     let mut out = Writer::default();
     out.limit(mark);

@@ -1,5 +1,5 @@
-//! The runtime's side of a confined start: the helper is launched, told what to do, and heard. Blocks for the time that the
-//! helper takes, a millisecond or two.
+//! The runtime's side of a confined start: starts the helper, sends it a request, and reads its reports. Blocks for the
+//! time that the helper takes, a millisecond or two.
 
 use crate::confinement::StreamKind;
 use crate::denial::Denial;
@@ -39,19 +39,19 @@ pub struct Command<'a> {
     pub environment: Vec<CString>,
     /// Where it runs.
     pub directory: CString,
-    /// What it reads and writes.
+    /// Its standard streams.
     pub stdio: Stdio<'a>,
     /// The mark of its session.
     pub mark: Option<(RuntimeTag, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
-    /// What the kernel is to hold each of its processes to.
+    /// The limits that the kernel enforces on each of its processes.
     pub limits: ProcessLimits,
-    /// The control groups it enters: what is written to for that.
+    /// The control groups that it enters, by their entry files.
     pub groups: &'a [BorrowedFd<'a>],
     /// Further descriptors, which it finds from [`windlass_sys::spawn::FIRST_PASSED`] on.
     pub inherited: &'a [BorrowedFd<'a>],
-    /// Variables that tell it where its door to the listed hosts is, with [`crate::DOOR`] for the port.
+    /// Variables that contain the address of its egress listener, with [`crate::DOOR`] for the port.
     pub door: Vec<CString>,
 }
 
@@ -60,20 +60,21 @@ pub struct Command<'a> {
 pub struct ConfinedProcess {
     /// The command. A child of this process.
     pub process: Process,
-    /// Who watches it: ends with the command and all that it started, or when it is killed, and they with it.
+    /// Its supervisor: ends with the command and all that it started; if it is killed, they end with it.
     pub watcher: Option<Process>,
     /// The helper that confined it, which is about to exit.
     pub helper: Pid,
     /// Where the watcher tells what was refused.
     pub line: Line,
-    /// A listening socket on its loopback device, behind which somebody has to stand who lets the listed hosts through.
+    /// The egress listener on its loopback device: the runtime must serve it with a proxy that lets the listed hosts
+    /// through.
     pub door: Option<OwnedFd>,
 }
 
 /// Why a confined command did not start. Nothing is left of it.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailure {
-    /// Whoever asked has no helper to start.
+    /// The caller has no helper program.
     #[error("this runtime was made without a helper for sandboxes")]
     NoHelper,
     /// The helper itself could not be started.
@@ -139,7 +140,7 @@ pub fn launch(
     hear_of_start(pool, talk)
 }
 
-/// `None`: what was prepared cannot be used, and nothing of the command was started.
+/// `None`: the prepared helper cannot be used, and no part of the command was started.
 fn start_prepared(
     pool: &NamespacePool,
     talk: HelperConnection,
@@ -147,8 +148,8 @@ fn start_prepared(
     passed: &[BorrowedFd<'_>],
 ) -> Option<Result<ConfinedProcess, StartFailure>> {
     let Ok((Report::Prepared { watcher }, _)) = talk.next() else { return None };
-    // A helper that is locked in cannot take the mark on itself. If this runtime dies from here on, its guardian finds both
-    // processes by the mark; if it died before, they would find the channel closed and exit.
+    // A helper that is locked in cannot take the mark on itself. If this runtime dies from here on, its guardian finds
+    // both processes by the mark; if it died before, they would find the channel closed and exit.
     if let HelperRequest::Start(order) = task
         && let Some(mark) = order.mark
     {
@@ -207,7 +208,7 @@ fn order(command: Command<'_>) -> LaunchRequest {
     }
 }
 
-/// What was refused to a command, as the watcher tells it.
+/// The denials of a command, as its supervisor reports them.
 #[derive(Debug)]
 pub struct Line {
     end: OwnedFd,
@@ -215,7 +216,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// What has been told since the last time, without waiting.
+    /// The denials since the last call, without waiting.
     pub fn take(&mut self) -> Vec<Denial> {
         let mut taken = std::mem::take(&mut self.first);
         while let Ok(message) = channel::receive(&self.end, Waiting::No) {
@@ -287,7 +288,7 @@ impl HelperConnection {
         channel::send(&self.end, b"orders", &descriptors, Waiting::Yes).map_err(StartFailure::Channel)
     }
 
-    /// Whether it can still be told anything.
+    /// Whether the helper lives and can receive requests.
     pub(crate) fn is_there(&self) -> bool {
         self.helper.0.is_alive()
     }
@@ -316,7 +317,7 @@ impl HelperConnection {
         Ok((report, message.descriptors))
     }
 
-    /// What a report that ends the talk means.
+    /// The failure that a report means which ends the conversation.
     pub(crate) fn unexpected(&self, report: Report) -> StartFailure {
         match report {
             Report::Failed { failure, uncollected } => {
@@ -329,7 +330,7 @@ impl HelperConnection {
         }
     }
 
-    /// The helper is done and about to exit; what is left of the channel belongs to the watcher.
+    /// Ends the conversation: the helper is done and about to exit; from now on the channel belongs to the supervisor.
     fn finish(self) -> (OwnedFd, Helper) {
         (self.end, self.helper)
     }

@@ -1,8 +1,8 @@
 //! Control groups: where this process stands in the machine's hierarchies, and groups of its own below that place for
 //! the processes of sessions. It never moves another program's process, and never limits the group it was started in.
 //!
-//! Version 2 has one hierarchy for all controllers, version 1 one for each, and a machine may have both at once, with the
-//! controllers in only one of them. So nothing is assumed: each controller is taken where it can be used, and what
+//! Version 2 has one hierarchy for all controllers, version 1 one for each, and a machine may have both at once, with
+//! the controllers in only one of them. So nothing is assumed: each controller is taken where it can be used, and what
 //! cannot be used is refused by name.
 
 mod events;

@@ -1,9 +1,9 @@
 //! Descendants that do not bear the mark of their tree.
 //!
-//! A process can shed its mark, and a runtime inside a session marks the sessions that it runs itself. A limit has two halves,
-//! so of three runtimes around one another the mark of the middle one is overwritten. But every process has a parent: as long as
-//! a marked process lives, its children name the rest. They are looked for before anything is signalled, since the death of a
-//! parent hands its children to another process, and they are held from then on.
+//! A process can shed its mark, and a runtime inside a session marks the sessions that it runs itself. A limit has two
+//! halves, so of three runtimes around one another the mark of the middle one is overwritten. But every process has a
+//! parent: as long as a marked process lives, its children name the rest. They are looked for before anything is
+//! signalled, since the death of a parent hands its children to another process, and they are held from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -72,7 +72,8 @@ impl Descent {
         if runtime_tag.on(child).is_some() || parent_of(child) != Some(parent) {
             return false;
         }
-        // A family that this process is of itself is around the tree, not inside: a sandbox keeps its mark on every process.
+        // A family that this process is of itself is around the tree, not inside: a sandbox keeps its mark on every
+        // process.
         let is_around = |nested: &NestedFamily| nested.is_on(Pid::of_this_process());
         self.nested.extend(NestedFamily::on(child).filter(|nested| !is_around(nested)));
         self.hold(process);

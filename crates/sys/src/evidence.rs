@@ -151,8 +151,8 @@ struct Elsewhere {
 const DEEPEST: u8 = 4;
 
 impl Watch {
-    /// Notes how many bytes of the session's output were read so far. A reader of lines that has a clock does not wait while
-    /// the session prints.
+    /// Notes how many bytes of the session's output were read so far. A reader of lines that has a clock does not wait
+    /// while the session prints.
     pub fn note_output(&mut self, total: u64) {
         self.printed = total;
     }
@@ -195,8 +195,8 @@ impl Watch {
             return InputState::Busy;
         }
         let reading = self.group_reading(&source, &Scope { group: Some(group), root });
-        // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the answer
-        // one that was true at one moment as a whole.
+        // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the
+        // answer one that was true at one moment as a whole.
         let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
         if stands { reading } else { InputState::Busy }
     }
@@ -213,8 +213,8 @@ impl Watch {
     }
 
     fn group_reading(&mut self, source: &Source, scope: &Scope) -> InputState {
-        // The leader is the usual reader. It is looked at before its children are listed: a list that is older than the look
-        // would miss those that it started in between.
+        // The leader is the usual reader. It is looked at before its children are listed: a list that is older than the
+        // look would miss those that it started in between.
         let leader = scope.leader();
         let mut verdict = JobVerdict::default();
         self.look_for_reader(source, leader.as_slice(), &mut verdict);

@@ -38,12 +38,12 @@ pub struct GuardianProgram {
     pub arguments: Vec<CString>,
 }
 
-/// The variable of a guardian with the path of the file that registers the runtime. Not an argument: `pkill -f windlass` would find the name of the
-/// state directory there, and end the guardians.
+/// The variable of a guardian with the path of the file that registers the runtime. Not an argument: `pkill -f
+/// windlass` would find the name of the state directory there, and end the guardians.
 pub const REGISTRATION: &str = "WINDLASS_REGISTRATION";
 
-/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it. When nothing is left of the
-/// runtime, the guardian removes the runtime's registration, if it has one.
+/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it. When nothing is
+/// left of the runtime, the guardian removes the runtime's registration, if it has one.
 pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guardian, Errno> {
     let lifeline = pipes::to_child()?;
     let nowhere = open_null_for_writing()?;
@@ -103,7 +103,8 @@ pub fn watch(runtime_tag: RuntimeTag, grace: Duration, registration: Option<&Pat
     limits::raise_open_files();
     let left = KillLadder::new(runtime_tag, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
     if let Some(registration) = registration.filter(|_| left.is_empty()) {
-        // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove one that stays.
+        // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove
+        // one that stays.
         let _ = std::fs::remove_file(registration);
     }
     // The runtime's control groups are empty now, and it can no longer remove them itself.
@@ -125,10 +126,12 @@ fn wait_for_the_end(pipe: impl AsFd) {
     }
 }
 
-/// A guardian that was stopped must work all the same: the kernel sends it CONT when its runtime dies. CONT does nothing to a
-/// process that runs, so it does not matter that the kernel sends it, too, when only the thread ends that started the guardian.
+/// A guardian that was stopped must work all the same: the kernel sends it CONT when its runtime dies. CONT does
+/// nothing to a process that runs, so it does not matter that the kernel sends it, too, when only the thread ends that
+/// started the guardian.
 fn continue_when_the_runtime_dies() {
-    // Without it a guardian that is stopped waits for a CONT from outside; the next windlass that starts ends what is left.
+    // Without it a guardian that is stopped waits for a CONT from outside; the next windlass that starts ends what is
+    // left.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT.to_rustix()));
 }
 

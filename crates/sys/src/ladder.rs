@@ -1,6 +1,6 @@
-//! The kill ladder, for processes that are not this one's children: TERM, a grace, a standstill, then KILL until none is left.
-//! The guardian of a dead runtime and `windlass stop` climb it. A runtime climbs one of its own beside its other work, as the
-//! parent of every orphan of its sessions.
+//! The kill ladder, for processes that are not this one's children: TERM, a grace, a standstill, then KILL until none
+//! is left. The guardian of a dead runtime and `windlass stop` climb it. A runtime climbs one of its own beside its
+//! other work, as the parent of every orphan of its sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -96,8 +96,8 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
             && tree::is_empty(self.runtime_tag, &self.wanted)
     }
 
-    /// Stops all members, over and over until a look finds no new one: a tree that forks as fast as it is killed does not fork
-    /// any more. Whether there were any that had not been seen before.
+    /// Stops all members, over and over until a look finds no new one: a tree that forks as fast as it is killed does
+    /// not fork any more. Whether there were any that had not been seen before.
     fn stand_still(&mut self) -> bool {
         let known = self.seen.len();
         for _ in 0..MOST_LOOKS {
@@ -154,9 +154,9 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
         self.held.retain(|_, process| process.is_alive());
     }
 
-    /// A process that forks and exits at once goes from number to number: a walk over the process table takes longer than a
-    /// step, and passes it by. But its next number is among the newest. To look at those takes less time than a step, however
-    /// many processes and zombies there are.
+    /// A process that forks and exits at once goes from number to number: a walk over the process table takes longer
+    /// than a step, and passes it by. But its next number is among the newest. To look at those takes less time than a
+    /// step, however many processes and zombies there are.
     ///
     /// Whether there were any.
     fn kill_newest(&mut self) -> bool {

@@ -24,8 +24,8 @@ enum MarkSupport {
     Both,
     /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
     SoftOnly { hard: u64 },
-    /// A sandbox of another runtime keeps that runtime's mark on every process. It ends all of them, so sessions inside go
-    /// without marks: their processes are found by their leader and their parent alone.
+    /// A sandbox of another runtime keeps that runtime's mark on every process. It ends all of them, so sessions inside
+    /// go without marks: their processes are found by their leader and their parent alone.
     Sandboxed,
     /// The hard half was lowered too far to hold a mark: nothing can be marked, and an engine says so.
     Nowhere,
@@ -154,8 +154,8 @@ impl RuntimeTag {
     }
 }
 
-/// Whether this process runs in a sandbox of another runtime: no process there may change the mark that it bears, not even to
-/// what it is already.
+/// Whether this process runs in a sandbox of another runtime: no process there may change the mark that it bears, not
+/// even to what it is already.
 pub fn in_sandbox() -> bool {
     read_halves(None).is_some_and(|halves| halves.take_on().is_err())
 }

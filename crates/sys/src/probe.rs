@@ -5,8 +5,8 @@ use crate::lockdown::unix_sockets::UnixSockets;
 /// The version of Landlock's interface, if the kernel has Landlock and it is switched on.
 pub fn landlock_version() -> Option<u32> {
     const VERSION: libc::c_uint = 1;
-    // SAFETY: with this flag the kernel takes no attributes, so the pointer is null and the size zero; it makes nothing and
-    // returns a number.
+    // SAFETY: with this flag the kernel takes no attributes, so the pointer is null and the size zero; it makes nothing
+    // and returns a number.
     let answer =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
     u32::try_from(answer).ok()

@@ -47,8 +47,9 @@ pub fn hide_from_others() -> Result<(), Errno> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
 }
 
-/// Overwrites the values of variables in the environment that the kernel gave this process, which `/proc` shows to root and
-/// `ps e` prints. `std::env` finds those variables empty afterwards, so the environment must have been copied before.
+/// Overwrites the values of variables in the environment that the kernel gave this process, which `/proc` shows to root
+/// and `ps e` prints. `std::env` finds those variables empty afterwards, so the environment must have been copied
+/// before.
 ///
 /// Does nothing in a process with several threads: another one could be reading the environment.
 pub fn erase_variables(is_secret: impl Fn(&OsStr, &OsStr) -> bool) {
@@ -58,8 +59,9 @@ pub fn erase_variables(is_secret: impl Fn(&OsStr, &OsStr) -> bool) {
     if !crate::lockdown::has_one_thread() {
         return;
     }
-    // SAFETY: no other thread exists that could read or change the environment. `environ` is null or an array that ends with
-    // a null, of strings that end with a zero and are this process's own to write; none becomes longer, and the zero stays.
+    // SAFETY: no other thread exists that could read or change the environment. `environ` is null or an array that ends
+    // with a null, of strings that end with a zero and are this process's own to write; none becomes longer, and the
+    // zero stays.
     unsafe {
         let mut variable = environ;
         while !variable.is_null() && !(*variable).is_null() {

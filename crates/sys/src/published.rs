@@ -1,9 +1,10 @@
-//! Numbers that a process shows to every process of this machine while it lives: locks on ranges of a file in memory, which
-//! `/proc/locks` lists with both their ends. An ordinary user cannot read the descriptors of a process that hides them
-//! (`hide_from_others`), and a file would disappear with its directory; these locks stay, and end with the process.
+//! Numbers that a process shows to every process of this machine while it lives: locks on ranges of a file in memory,
+//! which `/proc/locks` lists with both their ends. An ordinary user cannot read the descriptors of a process that hides
+//! them (`hide_from_others`), and a file would disappear with its directory; these locks stay, and end with the
+//! process.
 //!
-//! No process ever waits for such a lock, because the file has no name. Any process can show numbers for any topic, so a reader may
-//! only take them as a lower bound.
+//! No process ever waits for such a lock, because the file has no name. Any process can show numbers for any topic, so
+//! a reader may only take them as a lower bound.
 
 use std::fs;
 use std::io;
@@ -21,8 +22,8 @@ const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 pub struct Topic(u64);
 
 impl Topic {
-    /// The same name gives the same topic in every version of every program (FNV-1a), which the hashers of the standard library do
-    /// not promise.
+    /// The same name gives the same topic in every version of every program (FNV-1a), which the hashers of the standard
+    /// library do not promise.
     pub fn of(name: &[u8]) -> Self {
         let hash = name.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

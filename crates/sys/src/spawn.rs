@@ -156,8 +156,8 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
     match order.failed {
         None => Ok(process),
         Some((step, errno)) => {
-            // It has exited already; collecting it leaves no zombie of a start that never was. That of a sibling is left
-            // to the parent.
+            // It has exited already; collecting it leaves no zombie of a start that never was. That of a sibling is
+            // left to the parent.
             let uncollected = process.reap_blocking().is_err().then_some(process.pid());
             Err(LaunchFailure { step, errno: Errno::from_raw_os_error(errno), uncollected })
         }
@@ -265,8 +265,8 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
     // SAFETY: only system calls on values the parent prepared; see the module's description.
     unsafe {
         default_signals();
-        // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits, and
-        // afterwards it finds the mark.
+        // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits,
+        // and afterwards it finds the mark.
         check(set_limits(order), SpawnStep::Limits)?;
         check(enter_groups(order), SpawnStep::Groups)?;
         check(libc::setsid(), SpawnStep::Session)?;
@@ -292,11 +292,10 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
     Err(SpawnStep::Execute)
 }
 
-/// Up to here the child has our own table of descriptors. It gets a copy of its beginning: whatever lies beyond is neither
-/// copied nor closed, however much it is.
+/// Up to here the child has our own table of descriptors. It gets a copy of its beginning: whatever lies beyond is
+/// neither copied nor closed, however much it is.
 ///
-/// # Safety
-/// Only in the child.
+/// # Safety Only in the child.
 unsafe fn own_descriptors(order: &ChildSetup<'_>) -> c_int {
     match order.table {
         Table::CopiedWhole => 0,
@@ -316,8 +315,8 @@ fn check(answer: c_int, step: SpawnStep) -> Result<(), SpawnStep> {
 /// # Safety
 /// Only in the child, with all signals blocked.
 unsafe fn default_signals() {
-    /// The kernel's own layout, all zeroes: SIG_DFL, no flags, an empty mask. The wrapper of libc refuses the two signals
-    /// it uses itself, which an ancestor may have left ignored.
+    /// The kernel's own layout, all zeroes: SIG_DFL, no flags, an empty mask. The wrapper of libc refuses the two
+    /// signals it uses itself, which an ancestor may have left ignored.
     const DEFAULT: [u64; 4] = [0; 4];
     const SET_SIZE: usize = 8;
     for signal in 1..=64 {

@@ -23,8 +23,8 @@ pub trait Recognise {
     fn mark_of(&self, pid: Pid) -> Option<Mark>;
 }
 
-/// By the mark that it bears. One that shed it, by changing that limit, is recognised by the leader of its session (`setsid`), as
-/// long as that lives and bears it.
+/// By the mark that it bears. One that shed it, by changing that limit, is recognised by the leader of its session
+/// (`setsid`), as long as that lives and bears it.
 impl Recognise for RuntimeTag {
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
         self.on(pid).or_else(|| self.on(session_of(pid)?))
@@ -168,10 +168,10 @@ pub fn living(
     blind.into_iter().chain(found)
 }
 
-/// Whether no process with a wanted mark is alive, for sure. One walk that finds none does not prove it: the walk may have missed
-/// a process whose pid the kernel had allocated and did not show yet, or whose pid wrapped around. The parent of that process
-/// existed then, bears the mark, and is alive or has died since. So no process is left when a walk finds no living one and no
-/// new dead one.
+/// Whether no process with a wanted mark is alive, for sure. One walk that finds none does not prove it: the walk may
+/// have missed a process whose pid the kernel had allocated and did not show yet, or whose pid wrapped around. The
+/// parent of that process existed then, bears the mark, and is alive or has died since. So no process is left when a
+/// walk finds no living one and no new dead one.
 pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     let mut dead_before = HashSet::new();
     for _ in 0..MOST_LOOKS {
@@ -201,8 +201,8 @@ pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
     living_marks(families).into_iter().map(|mark| mark.runtime_tag().family()).collect()
 }
 
-/// The marks of these families that living processes bear and that should have ended with their runtime, by one walk over the
-/// process table.
+/// The marks of these families that living processes bear and that should have ended with their runtime, by one walk
+/// over the process table.
 pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
     let mut living = HashSet::new();
     if families.is_empty() {

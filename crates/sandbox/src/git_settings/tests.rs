@@ -11,7 +11,7 @@ const BEFORE: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
                       [remote \"bare\"]\n\tfetch = x\n\
                       [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n\tvscode-merge-base = origin/main\n";
 
-/// What is said about a change, without the advice after it.
+/// The reason of a refused change, without the advice after it.
 fn said(before: &str, after: &str) -> String {
     match check_change(before.as_bytes(), after.as_bytes()) {
         Ok(()) => "permitted".to_owned(),

@@ -1,4 +1,5 @@
-//! Who asks: what of a caller has to hold for a call that is carried out in its place.
+//! The caller of a supervised call: the conditions that it must meet, and the rights with which the call is carried out
+//! in its place.
 
 use rustix::fs::{Mode, makedev, stat};
 use rustix::io::Errno;
@@ -12,11 +13,11 @@ pub(super) struct Caller {
     thread: Pid,
     /// The process that the thread belongs to.
     pub(super) process: Pid,
-    /// As whom it reaches files.
+    /// The user and group with whose rights it reaches files.
     user: u32,
     group: u32,
     capabilities: u64,
-    /// What it takes away from the mode of files that it makes.
+    /// The bits that it removes from the mode of new files.
     umask: u32,
 }
 
@@ -41,9 +42,11 @@ impl Caller {
         })
     }
 
-    /// Does something as the caller would: with its rights over files and its mask, and with nothing that we have beside them.
+    /// Does something as the caller would: with its rights over files and its mask, and with nothing that we have
+    /// beside them.
     pub(super) fn act<T>(&self, emulated: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        // Nobody inside can become somebody else. Somebody who has is not somebody we could act for.
+        // No process inside the sandbox can change its user. If one has done so all the same, we cannot act with its
+        // rights.
         let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         if (self.user, self.group) != own {
             return Err(Errno::PERM);
@@ -63,19 +66,19 @@ impl Caller {
         Ok(line.and_then(|line| line.split_whitespace().next()?.parse().ok()))
     }
 
-    /// Whether a signal waits for it that it handles, and that programs are told by to stop what they do.
+    /// Whether a signal is pending that it handles and by which programs are asked to stop.
     pub(super) fn is_asked_to_stop(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/status", self.thread))
             .is_ok_and(|text| is_stopped_by(&text))
     }
 
-    /// Where its controlling terminal can be opened. `/dev/tty` would be ours. `first` is the command, which leads the first
-    /// session.
+    /// Where its controlling terminal can be opened. `/dev/tty` would be ours. `first` is the command, which leads the
+    /// first session.
     pub(super) fn terminal(&self, first: Pid) -> Result<PathBuf, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.thread)).map_err(|_| Errno::SRCH)?;
         let (session, number) = session_and_terminal(&text).ok_or(Errno::NXIO)?;
-        // The terminal that the command was started on has another name inside. One that was opened inside may have the same
-        // number, but then it belongs to a later session.
+        // The terminal that the command was started on has another name inside. One that was opened inside may have the
+        // same number, but then it belongs to a later session.
         let candidates = [PathBuf::from("/dev/console"), PathBuf::from(format!("/dev/pts/{number}"))];
         let is_it = |path: &PathBuf| {
             stat(path.as_path()).is_ok_and(|about| about.st_rdev == makedev(TERMINALS, number))

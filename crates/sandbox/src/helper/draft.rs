@@ -1,9 +1,11 @@
-//! Files that a caller writes in place although only judged content may come there, such as a repository's configuration.
+//! Files that a caller writes in place although only judged content may come there, such as a repository's
+//! configuration.
 //!
-//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. Nothing tells what is
-//! written to an open file, so the caller gets another file, a *draft* without a name. Whenever the supervisor is asked
-//! something, and when the draft is closed, its content is judged, and the file itself becomes a copy of it. A program that reads
-//! the file again at once, without asking for anything in between, may still find the content before.
+//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. Nothing
+//! tells what is written to an open file, so the caller gets another file, a *draft* without a name. Whenever the
+//! supervisor is asked something, and when the draft is closed, its content is judged, and the file itself becomes a
+//! copy of it. A program that reads the file again at once, without asking for anything in between, may still find the
+//! content before.
 
 use super::caller::Caller;
 use super::emulated::{put_copy, supervisors_name};
@@ -36,7 +38,8 @@ pub(super) enum ContentRule {
 #[derive(Debug)]
 pub(super) struct JudgedContent {
     pub(super) bytes: Vec<u8>,
-    /// The mode and times of the new file. A command does not change the mode of a configuration of the user's that exists.
+    /// The mode and times of the new file. A command does not change the mode of a configuration of the user's that
+    /// exists.
     pub(super) like: Seen,
     /// Whether the file that is there stays as it is: it has these bytes already, or more are to follow.
     pub(super) is_same: bool,
@@ -70,7 +73,7 @@ pub(super) struct Draft {
     entry: NamedEntry,
     rule: ContentRule,
     caller: Caller,
-    /// The file in whose place the content goes. Once there is another, the draft counts no more.
+    /// The file that the content replaces. If another file has its name by then, the draft is discarded.
     replaced: (u64, u64),
     judged: Option<Stamp>,
 }

@@ -1,8 +1,8 @@
 //! Calls that are carried out in the caller's place, about what was judged and nothing else.
 //!
-//! Between a judgement and the kernel's own look at a path, another thread can change the path and another process the tree.
-//! Where only the judgement keeps something, the kernel therefore never gets to look: the watcher does what was asked for,
-//! with the directory that it holds, the name that it read, and the caller's own rights.
+//! Between a judgement and the kernel's own look at a path, another thread can change the path and another process the
+//! tree. Where only the judgement keeps something, the kernel therefore never gets to look: the watcher does what was
+//! asked for, with the directory that it holds, the name that it read, and the caller's own rights.
 
 mod opening;
 mod pair;
@@ -51,7 +51,8 @@ pub(super) enum EmulatedSyscall {
         seen: Seen,
         bytes: Vec<u8>,
     },
-    /// The same as another emulated call, which makes a directory a repository, after files in it were replaced by copies of what was judged.
+    /// The same as another emulated call, which makes a directory a repository, after files in it were replaced by
+    /// copies of what was judged.
     AfterCopies {
         copies: Vec<JudgedCopy>,
         emulated: Box<EmulatedSyscall>,
@@ -79,7 +80,7 @@ pub(super) struct JudgedCopy {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What comes under a new name.
+/// The object that gets a new name.
 #[derive(Debug)]
 pub(super) enum Made {
     Directory(Mode),
@@ -98,7 +99,7 @@ pub(super) enum Made {
     },
 }
 
-/// What becomes of a file that is there.
+/// A change of an existing file.
 #[derive(Debug)]
 pub(super) enum Change {
     Length(u64),
@@ -170,8 +171,8 @@ fn replace(from: &NamedEntry, to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Res
     unlinkat(from.directory.hold(), &from.given, AtFlags::empty())
 }
 
-/// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it is a copy
-/// of: git compares the time of an index with those of the files in it.
+/// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it
+/// is a copy of: git compares the time of an index with those of the files in it.
 pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
     let directory = to.directory.hold();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -190,7 +191,8 @@ pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(),
 /// Files with such a name are the supervisor's for a moment. No command may write one, or make one.
 pub(super) const TEMPORARY: &str = ".windlass-copy-";
 
-/// A name that no other supervisor uses at the same time: two that write in one directory must not move each other's file.
+/// A name that no other supervisor uses at the same time: two that write in one directory must not move each other's
+/// file.
 pub(super) fn supervisors_name() -> Result<String, Errno> {
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty())?;
@@ -215,8 +217,8 @@ fn make(entry: &NamedEntry, what: &Made) -> Result<(), Errno> {
     }
 }
 
-/// The directory gets its attribute under another name, which no command may use: under its own, another one could come into its place
-/// before. A file system that has no such attributes makes it without.
+/// The directory gets its attribute under another name, which no command may use: under its own, another one could come
+/// into its place before. A file system that has no such attributes makes it without.
 fn make_marked(entry: &NamedEntry, mode: Mode, mark: &str) -> Result<(), Errno> {
     let directory = entry.directory.hold();
     if entry.exists() {

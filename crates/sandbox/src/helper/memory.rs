@@ -1,4 +1,5 @@
-//! What a caller's pointers lead to. Read once: what is read here is judged and used, and never read again.
+//! Reads the caller's memory, to which its pointers lead. Everything is read only once: the bytes that were judged are
+//! the bytes that are used.
 
 use rustix::io::Errno;
 use windlass_sys::lockdown::notice::{Notice, read_memory};
@@ -27,7 +28,8 @@ pub(super) fn path_at(notice: &Notice, address: u64) -> Result<Vec<u8>, Missing>
     text_at(notice, address, LONGEST_PATH, Errno::NAMETOOLONG)
 }
 
-/// A text that ends with a zero before it is that long. Read page by page: what lies beyond the end may not be there to read.
+/// A text that ends with a zero before it is that long. Reads page by page: the memory after the end may not be
+/// readable.
 pub(super) fn text_at(
     notice: &Notice,
     address: u64,

@@ -1,5 +1,5 @@
-//! The ground that commands of one kind stand on: users and a network of their own, made once and entered by each. Making a
-//! network takes the kernel milliseconds, entering one takes it none.
+//! The ground that commands of one kind stand on: users and a network of their own, made once and entered by each.
+//! Making a network takes the kernel milliseconds, entering one takes it none.
 
 use super::at;
 use crate::request::{ConfineStep, Failure, NetworkKind, Report};
@@ -51,8 +51,8 @@ fn make_spaces(
     Ok(spaces)
 }
 
-/// Half of what the user has of inotify. What is used inside is counted outside as well, so without a limit of its own a command
-/// could leave its user none.
+/// Half of the user's limits for inotify. Instances inside count for the user outside as well, so without a limit of
+/// its own a command could leave its user none.
 fn watch_limits() -> Vec<(&'static str, u64)> {
     const SETTINGS: [(&str, &str); 2] = [
         ("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"),
@@ -65,7 +65,7 @@ fn watch_limits() -> Vec<(&'static str, u64)> {
     SETTINGS.into_iter().filter_map(half).collect()
 }
 
-/// Everything that a confined command needs of namespaces, done once for nobody.
+/// Tries every namespace operation that a confined command needs, without a command.
 pub(super) fn try_everything() -> Result<(), Failure> {
     let own = Own::now();
     namespace::separate(Spaces::USER).map_err(at(ConfineStep::Namespaces))?;

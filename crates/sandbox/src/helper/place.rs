@@ -51,7 +51,7 @@ pub(super) struct NamedEntry {
 pub(super) enum End {
     /// At a name in a directory.
     Name(NamedEntry),
-    /// At what is open already: there is no name to speak of.
+    /// A descriptor that is open already, without a name.
     Open(Seen),
 }
 
@@ -102,7 +102,7 @@ impl Located {
         self.rest.is_empty()
     }
 
-    /// What is there, a link at the end followed or not.
+    /// The object at the path, a link at the end followed or not.
     pub(super) fn look(&self, follow: bool) -> Result<Seen, Missing> {
         let base = self.open_base()?;
         if self.is_base() {
@@ -112,7 +112,7 @@ impl Located {
         self.below(&base, &self.rest, links)
     }
 
-    /// As the caller would find it: the kernel takes us for whoever `/proc/self` means.
+    /// Looks a path up as the caller would find it: the kernel resolves `/proc/self` to the supervisor.
     fn below(&self, base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Seen, Missing> {
         let found = Seen::below(base, rest, flags);
         let is_ours = match &found {
@@ -147,7 +147,8 @@ impl Located {
         Ok(NamedEntry { directory, name: name.to_owned(), given: given.to_owned() })
     }
 
-    /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not here.
+    /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not
+    /// here.
     pub(super) fn end(&self, follow: bool) -> Result<End, Missing> {
         if self.is_base() {
             return self.look(true).map(End::Open);
@@ -177,7 +178,8 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(start)
 }
 
-/// What the caller means by itself is the caller, not whoever looks.
+/// Replaces names by which the caller means itself by the caller's number: the kernel would resolve them to the
+/// supervisor.
 fn absolute(path: &Path, caller: Pid) -> Located {
     const OWN: [(&str, &str); 6] = [
         ("/proc/self", ""),
@@ -222,7 +224,8 @@ fn missing(errno: Errno) -> Missing {
 }
 
 impl Seen {
-    /// From a place that is held, through ordinary links only: others would lead us where they would lead somebody else.
+    /// Looks a path up below an open directory, through ordinary links only: the magic links of `/proc` would lead the
+    /// supervisor elsewhere than the caller.
     pub(super) fn below(base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Self, Missing> {
         let how = ResolveFlags::NO_MAGICLINKS;
         let hold = openat2(base, rest, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty(), how);
@@ -263,7 +266,7 @@ impl Seen {
         fstatvfs(&self.hold).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::RDONLY))
     }
 
-    /// Whether it is part of a table of processes, where the kernel asks who opens a file and not only what it may.
+    /// Whether it is in `/proc`, where the kernel checks which process opens a file and not only its mode.
     pub(super) fn is_of_processes(&self) -> bool {
         fstatfs(&self.hold).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
     }
@@ -274,8 +277,8 @@ impl Seen {
         matches!(answer, Ok(()) | Err(Errno::ROFS))
     }
 
-    /// Whether it belongs to our user, or we are root. Where only one user has a number, everybody else's files bear that of
-    /// nobody, which may be ours: the kernel lets only the owner read without a trace.
+    /// Whether it belongs to our user, or we are root. Where only one user is mapped, the files of all others show the
+    /// overflow user `nobody`, which may be ours: only the owner may open a file with `O_NOATIME`.
     pub(super) fn is_own(&self) -> bool {
         let own = rustix::process::geteuid();
         if own.is_root() || own.as_raw() != self.about.st_uid {
@@ -286,8 +289,8 @@ impl Seen {
         !can_be_asked || !matches!(open(self.link(), untraced, Mode::empty()), Err(Errno::PERM))
     }
 
-    /// Whether the kernel lets us make hard links to it: with `fs.protected_hardlinks` only to what is ours, and to regular files that we
-    /// can read and write and that give their caller no other user or group.
+    /// Whether the kernel lets us make hard links to it: with `fs.protected_hardlinks` only to what is ours, and to
+    /// regular files that we can read and write and that give their caller no other user or group.
     pub(super) fn owner_lets_link(&self) -> bool {
         let is_limited = std::fs::read("/proc/sys/fs/protected_hardlinks").is_ok_and(|text| text != b"0\n");
         let is_accessible = || {
@@ -341,7 +344,7 @@ impl NamedEntry {
         statat(&self.directory.hold, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// What is there under the name; a link is not followed.
+    /// The object under the name; a link is not followed.
     pub(super) fn look(&self) -> Result<Seen, Missing> {
         Seen::below(&self.directory.hold, &self.name, OFlags::NOFOLLOW)
     }
@@ -351,7 +354,7 @@ impl NamedEntry {
         Some(OsStr::from_bytes(target.as_bytes()).to_owned())
     }
 
-    /// In a directory where everybody leaves things, the kernel follows nobody's links but the caller's own and those of the
+    /// In a sticky directory that every user may write to, the kernel follows only links of the caller and of the
     /// directory's owner (`fs.protected_symlinks`).
     fn check_link(&self) -> Result<(), Missing> {
         const EVERYBODYS: u32 = 0o1002;

@@ -1,5 +1,6 @@
-//! `/proc/self` and `/proc/thread-self` in a caller's path. For the kernel they mean whichever process looks a path up, which is the
-//! supervisor here, so a path through one of them leads to another place than the caller means: `/proc/net/dev` does, too.
+//! `/proc/self` and `/proc/thread-self` in a caller's path. For the kernel they mean whichever process looks a path up,
+//! which is the supervisor here, so a path through one of them leads to another place than the caller means:
+//! `/proc/net/dev` does, too.
 //!
 //! Such paths are rare. They are recognised by where they end, and then followed name by name.
 
@@ -26,7 +27,7 @@ pub(super) fn names_itself(path: &Path) -> bool {
     path.components().any(|name| LINKS.iter().any(|link| name.as_os_str() == *link))
 }
 
-/// Where such a link leads for a caller. `None`: it is no such link.
+/// The target of such a link for a caller. `None`: this is another link.
 pub(super) fn target(directory: &Seen, name: &OsStr, caller: Pid) -> Option<OsString> {
     /// The number of the root of every table of processes.
     const ROOT: u64 = 1;

@@ -35,7 +35,7 @@ pub(super) fn enforce_landlock(order: &Confinement) -> Result<(), Failure> {
 fn allow(rules: &mut Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights) -> Result<(), Errno> {
     let place = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), how) {
         Ok(place) => place,
-        // What is not there, or not for us, needs no rule.
+        // A path that does not exist, or that this process cannot reach, needs no rule.
         Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP) => return Ok(()),
         Err(errno) => return Err(errno),
     };
@@ -73,8 +73,9 @@ const OWN_PLACES: [(&str, Rights); 4] = [
     ("/run", Rights::WRITE),
 ];
 
-/// Places that everybody shares. Terminals of others are not among them, nor is what new ones are made by, of which somebody could
-/// take all that the machine has; nor is the table of processes, through which others could be changed.
+/// Places that every command may use. Terminals of others are not among them, nor is `/dev/ptmx`, through which one
+/// command could take all terminals of the machine; nor is `/proc`, through which a command could change other
+/// processes.
 pub(super) const COMMON_PLACES: [(&str, Rights); 7] = [
     ("/dev/null", Rights::WRITE_INTO),
     ("/dev/zero", Rights::WRITE_INTO),

@@ -1,8 +1,8 @@
-//! Which unix sockets belong to this session or to others that may do no more than this one, and which to programs outside: a
-//! command may talk to the former alone.
+//! Which unix sockets belong to this session or to others that may do no more than this one, and which to programs
+//! outside: a command may talk to the former alone.
 //!
-//! A path says nothing about that, because a command can rename and link files in its writable places. The kernel lists which
-//! socket is bound to which file, and the supervisor knows which sockets the session's processes have bound.
+//! A path says nothing about that, because a command can rename and link files in its writable places. The kernel lists
+//! which socket is bound to which file, and the supervisor knows which sockets the session's processes have bound.
 
 use super::place::Seen;
 use crate::authority::AuthorityNumbers;
@@ -13,12 +13,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use windlass_sys::lockdown::unix_sockets::{BoundFile, UnixSocket, UnixSockets};
 
-/// Who has a socket bound somewhere.
+/// The owner of a bound socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A process of this session, or of another one of the same runtime that may do as much or less.
     Session,
-    /// A process of another session, whose policy allows something that this one's does not.
+    /// A process of another session, with a policy that allows something that this session's does not.
     OtherPolicy,
     /// A program outside.
     Others,
@@ -34,7 +34,7 @@ pub(super) struct Namespaces<'a> {
     pub(super) outside: Option<&'a UnixSockets>,
 }
 
-/// What the supervisor knows of sockets.
+/// The supervisor's knowledge of sockets.
 pub(super) struct SocketOwners<'a> {
     namespaces: Namespaces<'a>,
     /// Inodes of sockets that processes of this session have bound.
@@ -114,7 +114,7 @@ impl<'a> SocketOwners<'a> {
         bytes[..read].as_chunks::<RECORD>().0.iter().map(|bytes| parts(*bytes)).collect()
     }
 
-    /// Who has a socket bound to a file.
+    /// The owner of the socket that is bound to a file.
     pub(super) fn of_file(&self, file: &Seen) -> Result<Owner, Errno> {
         let (major, minor) = file_system(file.hold()).ok_or(Errno::ACCESS)?;
         let is_only_one =
@@ -123,13 +123,13 @@ impl<'a> SocketOwners<'a> {
         self.of(|socket| socket.file == Some(file), is_only_one)
     }
 
-    /// Who has a socket bound to an abstract name.
+    /// The owner of the socket that is bound to an abstract name.
     pub(super) fn of_abstract_name(&self, name: &[u8]) -> Result<Owner, Errno> {
         self.of(|socket| socket.abstract_name.as_deref() == Some(name), true)
     }
 
-    /// The kernel tells half of an inode's number, and nothing of subvolumes: two files can look alike, and then every socket that
-    /// is bound to one of them has to be ours.
+    /// The kernel tells half of an inode's number, and nothing of subvolumes: two files can look alike, and then every
+    /// socket that is bound to one of them has to be ours.
     fn of(&self, is_meant: impl Fn(&UnixSocket) -> bool, is_only_one: bool) -> Result<Owner, Errno> {
         let listed = list(self.namespaces.own.as_ref())?;
         let mut meant = listed.iter().filter(|socket| is_meant(socket)).peekable();
@@ -154,12 +154,13 @@ fn parts(record: [u8; RECORD]) -> (u32, u32) {
     ((record >> 32) as u32, record as u32)
 }
 
-/// A kernel that cannot list sockets cannot tell whose they are.
+/// The sockets of a namespace. Where the kernel cannot list them, their owners are unknown, and this fails.
 fn list(namespace: Option<&UnixSockets>) -> Result<Vec<UnixSocket>, Errno> {
     namespace.ok_or(Errno::ACCESS)?.list().map_err(|_| Errno::ACCESS)
 }
 
-/// The device of the file system that a file is on. `stat` tells another one on some, for example on subvolumes of btrfs.
+/// The device of the file system that a file is on. `stat` tells another one on some, for example on subvolumes of
+/// btrfs.
 fn file_system(hold: &OwnedFd) -> Option<(u32, u32)> {
     let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", hold.as_raw_fd())).ok()?;
     let mount = about.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();

@@ -1,9 +1,9 @@
-//! The watcher: what stays of a helper beside the command. In a process namespace of its own it is the init, which orphans
-//! fall to and with which everything ends; everywhere it answers for the calls that are asked about.
+//! The supervisor: the part of a helper that stays beside the command. In a process namespace of its own it is the
+//! init, which inherits orphans and whose end ends every process there; everywhere it answers supervised calls.
 //!
-//! It holds no descriptor of the command's, has one thread, cannot be looked into, and ends by itself when nobody is left
-//! who could ask. It says no, leaves the decision to the kernel, or does what was asked for in the caller's place and with the
-//! caller's rights; it never waits for anybody but the next caller.
+//! It holds none of the command's descriptors, has one thread, cannot be inspected, and exits by itself when no process
+//! is left that could call. It refuses a call, leaves it to the kernel, or carries it out in the caller's place and
+//! with the caller's rights; it never blocks for anything but the next call.
 
 mod waiting;
 
@@ -84,7 +84,7 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: S
             };
             Watch::new(judge, channel, listener.into()).run();
         }
-        // Nobody asks: there is nothing to do but to be there until somebody ends us.
+        // No call is supervised: the process only has to exist until it is killed.
         None => loop {
             let _ = poll(&mut [], None);
         },
@@ -111,8 +111,8 @@ fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, 
     privilege::hide_memory().map_err(at(ConfineStep::Watcher))?;
     privilege::gain_nothing().map_err(at(ConfineStep::Watcher))?;
     if world != NamespaceScope::Own {
-        // A server outside sees this process where it connects in the command's place, and recognises a confined caller by the
-        // number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
+        // A server outside sees this process where it connects in the command's place, and recognises a confined caller
+        // by the number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
         let starts =
             [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, FilterAction::Fail(Errno::PERM)));
         Program::of(&starts).enforce(Listening::No).map_err(at(ConfineStep::Watcher))?;
@@ -130,8 +130,9 @@ fn put_process_table() -> Result<(), Errno> {
     mount::process_table()?.put_at(c"/proc")
 }
 
-/// Lets the next number be that of the helper outside, and answers with what it really is. Commands whose numbers all began
-/// at the same place would call their temporary files alike, and many share the directory for them.
+/// Makes the kernel give the next process the number that the helper has outside, and returns the number that it will
+/// really get. If the numbers of all commands began at the same value, commands would choose the same names for
+/// temporary files, in a directory that many of them share.
 fn count_from(helper: Pid) -> Pid {
     const LAST: &str = "/proc/sys/kernel/ns_last_pid";
     // A kernel without it counts from the watcher, which is the first.
@@ -199,9 +200,9 @@ enum Carried {
     Not,
 }
 
-/// Whoever changes a name more often than this while it is opened is told that there are too many links.
+/// A call is judged at most so often. If its name changes each time before it is opened, the caller gets `ELOOP`.
 const MOST_JUDGEMENTS: usize = 16;
-/// More different denials than anybody reads; of what comes after them only the number is told.
+/// More different denials than a reader needs; later ones are only counted.
 const MOST_TOLD: usize = 256;
 /// A message has to fit.
 const LONGEST_TARGET: usize = 1500;
@@ -234,7 +235,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Until nobody is left who could ask.
+    /// Runs until no process is left that could call.
     fn run(mut self) {
         loop {
             let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
@@ -336,8 +337,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Tells the runtime, before the caller knows: when the command has ended, everything was told. What happens again and again
-    /// is told every time at first, and then less and less often.
+    /// Reports a denial to the runtime before the caller gets its answer: so the runtime has every denial when the
+    /// command has ended. A repeated denial is reported every time at first, and then less and less often.
     fn tell(&mut self, denial: Denial) {
         let key = (denial.operation.code(), denial.target.clone(), denial.rule.clone());
         if self.told.len() >= MOST_TOLD && !self.told.contains_key(&key) {
@@ -357,8 +358,8 @@ impl<'a> Watch<'a> {
         let _ = channel::send(self.channel.as_fd(), &Report::Denied(denial).write(), &[], Waiting::No);
     }
 
-    /// A protected name has come into being although nobody was let make it: somebody outside did, or somebody inside gave it
-    /// to a socket in a race. It is reported and left alone.
+    /// A protected name was created although no call was allowed to create it: by a process outside, or by one inside
+    /// that bound a socket to it in a race. It is reported and left alone.
     fn look_at_births(&mut self) {
         let Some(births) = &self.births else { return };
         let mut space = [MaybeUninit::uninit(); 4096];

@@ -17,7 +17,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::mount::{self, DetachedMount, Writing};
 
-/// What lies under the furniture and is needed later.
+/// Descriptors of things that the mounts of [`furnish`] cover and that are needed later.
 pub(super) struct Underneath {
     /// Terminals of the world outside.
     terminals: Option<OwnedFd>,
@@ -34,12 +34,13 @@ pub(super) fn furnish() -> Result<Underneath, Failure> {
 /// Parts of the tree on their way to their places.
 pub(super) struct Pieces(Vec<Option<Copied>>);
 
-/// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the root down.
+/// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the
+/// root down.
 pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console>) -> Result<(), Failure> {
     mount::freeze_everything().map_err(|errno| failed(ConfineStep::Tree, Path::new("/"), errno))?;
     let devices = DEVICES.map(|name| c_path(&Path::new("/dev").join(name)));
     for own in OWN.into_iter().chain(devices.iter().map(CString::as_c_str)) {
-        // What a machine does not have was not made either.
+        // On a machine that lacks one of these, no mount was made for it either.
         let _ = mount::thaw(own);
     }
     if let Some(console) = console {
@@ -64,7 +65,7 @@ pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console
     Ok(())
 }
 
-/// What the command has to itself and may change; its devices are the other part of that.
+/// Directories that the command has to itself and may change; its devices come beside them.
 const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
@@ -89,8 +90,9 @@ impl Console {
 
 /// Which mount each place of a confinement is on.
 ///
-/// A process outside that replaces a file or directory under a mount takes the mount away, and one that renames a directory takes
-/// it elsewhere: the path then leads to another mount, and what was built ahead no longer keeps what the plan says.
+/// A process outside that replaces a file or directory under a mount takes the mount away, and one that renames a
+/// directory takes it elsewhere: the path then leads to another mount, and what was built ahead no longer keeps what
+/// the plan says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MountIds(Vec<Option<u64>>);
 
@@ -120,7 +122,8 @@ pub(super) fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }
 
-/// Whether a ruling needs a mount of its own. What only must not be moved does not where the supervisor moves everything.
+/// Whether a ruling needs a mount of its own. A place that only must not be moved needs none where the supervisor
+/// carries out every move.
 fn is_needed(order: &Confinement, ruling: &Ruling) -> bool {
     match above(&order.rulings, &ruling.path) {
         Some(above) => ruling.pinned && !order.supervisor || above.access != ruling.access,
@@ -139,8 +142,8 @@ pub(super) struct Copied {
     is_directory: bool,
 }
 
-/// A place of the plan. Such places are without links: one that has some by now was exchanged, and what it leads to is none of
-/// the plan's.
+/// A place of the plan. Such places are without links: one that has some by now was exchanged, and what it leads to is
+/// none of the plan's.
 struct MountSource {
     place: OwnedFd,
     is_directory: bool,
@@ -194,7 +197,7 @@ fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<()
     }
 }
 
-/// Whether the directory above was replaced, so that the place is no longer there to be covered.
+/// Whether a directory above was replaced, so that the place is not visible and need not be covered.
 fn is_out_of_sight(rulings: &[Ruling], path: &Path) -> bool {
     let denied = above(rulings, path).is_some_and(|above| above.access == Access::Deny);
     (denied || path.starts_with(RUN)) && !path.exists()

@@ -1,4 +1,5 @@
-//! Rules with patterns become rulings over the places that fit them now. What fits only later is not covered.
+//! Expands rules with patterns to rulings over the places that fit them now. A place that fits only later is not
+//! covered.
 
 use super::{PlanError, PolicyContext, Ruling, Rulings};
 use crate::files::{Files, Kind};
@@ -11,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// More than any tree that is walked in a moment.
 const MOST_FILES: usize = 200_000;
 
-/// What rules come to, beside rulings.
+/// The results of rules beside rulings.
 #[derive(Default)]
 pub(super) struct Ruled {
-    /// What must neither come nor go.
+    /// Paths that commands must neither create nor remove.
     pub(super) must_not_exist: Vec<MustNotExist>,
     /// Rules that have no effect, in sentences.
     pub(super) remarks: Vec<String>,
@@ -85,7 +86,7 @@ pub(super) fn add_rules(
             remarks.push(denies_nothing(rule.place.text(), steps.is_empty().then_some(start.as_path())));
         }
         for way in ways {
-            // What is to be writable, and leads nowhere, is left alone.
+            // A write rule for a path that does not exist has no effect.
             if rule.access == Access::Write && !way.leads_somewhere() {
                 continue;
             }
@@ -96,7 +97,7 @@ pub(super) fn add_rules(
                 continue;
             }
             must_not_exist.extend(way.kept(&origin));
-            // What is not there cannot be read, and is not made.
+            // A path that does not exist cannot be read, and `must_not_exist` keeps it from being created.
             if way.leads_somewhere() {
                 rulings.push(Ruling::new(way.end, rule.access, origin.clone()));
             }
@@ -118,8 +119,8 @@ fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
     }
 }
 
-/// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make nothing
-/// writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
+/// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make
+/// nothing writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
 struct LinkedPlace {
     way: FollowedPath,
     links: Vec<PathBuf>,

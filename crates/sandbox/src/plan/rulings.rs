@@ -1,12 +1,12 @@
-//! Rulings while they are collected. Commands make directories that get some, so finding the one over a path must not become
-//! slower with their number.
+//! Rulings while they are collected. Commands make directories that get some, so finding the one over a path must not
+//! become slower with their number.
 
 use super::Ruling;
 use crate::policy::Access;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What was ruled so far, in the order in which it was.
+/// The rulings so far, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(crate) struct Rulings {
     all: Vec<Ruling>,
@@ -53,7 +53,7 @@ impl Rulings {
         path.ancestors().find_map(|above| self.about(above))
     }
 
-    /// What may be done at a path.
+    /// The access to a path.
     pub(crate) fn access_at(&self, path: &Path) -> Option<Access> {
         self.over(path).map(|ruling| ruling.access)
     }

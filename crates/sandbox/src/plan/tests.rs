@@ -1,4 +1,5 @@
-//! Plans of trees that exist only here: what holds where, what must not come into being, what is refused.
+//! Plans over trees that exist only in these tests: the access to each place, names that must not be created, and
+//! policies that are refused.
 
 use super::*;
 use crate::pattern::Pattern;
@@ -116,7 +117,7 @@ fn planned(confined: &Confined, tree: &Tree) -> Plan {
     plan(confined, &surroundings(), &machine(), tree).unwrap()
 }
 
-/// What holds at each of these places.
+/// Checks the access to each of these places.
 fn check(plan: &Plan, expected: &[(&str, Access)]) {
     for (path, access) in expected {
         let ruling = plan.ruling_at(Path::new(path)).unwrap();
@@ -704,7 +705,7 @@ fn a_temporary_directory_that_is_not_there_can_be_made_and_not_linked() {
     );
 }
 
-/// What a link made a repository of looked like a rule of the user's.
+/// The ruling for a path that a link turned into a repository looked like one of the user's rules.
 #[test]
 fn whatever_is_linked_to_be_a_repository_stays_protected_in_its_own() {
     let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/tmp/.git -> ../.git/hooks"];

@@ -65,7 +65,8 @@ pub enum Unusable {
     /// The kernel offers it nowhere that we can reach.
     #[error("no hierarchy that this process is in has it")]
     Absent,
-    /// Another runtime's sandbox is around this process. It is not even tried: every attempt would be reported as a denial.
+    /// Another runtime's sandbox is around this process. It is not even tried: every attempt would be reported as a
+    /// denial.
     #[error("the sandbox around this process allows no changes to control groups")]
     Confined,
     /// Version 2 wants a group either to hold processes or to be divided, and others are in ours.
@@ -117,7 +118,8 @@ struct HierarchyGroup {
 const MOST_EMPTIED: usize = 32;
 
 impl RuntimeCgroup {
-    /// Makes a nest with as many of the wanted controllers as can be used, and says which cannot and why. `None`: none can.
+    /// Makes a nest with as many of the wanted controllers as can be used, and says which cannot and why. `None`: none
+    /// can.
     pub fn make(
         hierarchies: &Hierarchies,
         name: RuntimeCgroupName,

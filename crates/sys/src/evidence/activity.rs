@@ -1,13 +1,13 @@
 //! The processor time that the threads of a job use, and whether it is little enough to call the job idle.
 //!
 //! The kernel counts for each thread how long it ran and how long it was ready to run and got no processor. A starved
-//! thread uses no time and is not idle, so the share is taken of the time in which it could have slept: all of the window
-//! except its run delay. That makes the share the same on an idle machine and on a crowded one.
+//! thread uses no time and is not idle, so the share is taken of the time in which it could have slept: all of the
+//! window except its run delay. That makes the share the same on an idle machine and on a crowded one.
 //!
 //! Output counts as work where a job's own clock may be what prints it: see [`Sample::with_output`].
 //!
-//! A thread that wakes up every few milliseconds must have done so twice before its share says anything: where a virtual
-//! machine gets no processor itself, the clock goes on and nothing in it runs.
+//! A thread that wakes up every few milliseconds must have done so twice before its share says anything: where a
+//! virtual machine gets no processor itself, the clock goes on and nothing in it runs.
 
 use super::family::{ProcessStat, for_each_thread};
 use super::file::{Small, decimal, words};

@@ -188,9 +188,9 @@ fn older(_: i64, _: Arguments) -> Call {
     Call::Other
 }
 
-/// A call that was stopped and continued goes on as `restart_syscall`, with the arguments it had and no name. Four calls do
-/// so. The second argument of `nanosleep` is an address or nothing, `clock_nanosleep` has a number where a table would have
-/// an address, and a `futex` that waits has one of these for its second.
+/// A call that was stopped and continued goes on as `restart_syscall`, with the arguments it had and no name. Four
+/// calls do so. The second argument of `nanosleep` is an address or nothing, `clock_nanosleep` has a number where a
+/// table would have an address, and a `futex` that waits has one of these for its second.
 #[cfg(target_arch = "x86_64")]
 fn may_be_poll(length: u64) -> bool {
     const LONGEST: u64 = 1024;

@@ -33,8 +33,8 @@ pub(super) struct ProcessStat {
 pub(super) struct Handled(pub(super) u32);
 
 impl Handled {
-    /// Whether the process has a use for alarms. Shells handle every signal that could end them, the alarm of processor time
-    /// among them, and set none.
+    /// Whether the process has a use for alarms. Shells handle every signal that could end them, the alarm of processor
+    /// time among them, and set none.
     pub(super) fn uses_alarms(self) -> bool {
         self.has(libc::SIGALRM) && !self.has(libc::SIGVTALRM)
     }

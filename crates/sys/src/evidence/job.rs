@@ -22,11 +22,11 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(30);
 /// The window in which a job must be quiet before a doubt is all that speaks against waiting.
 const DOUBTFUL_WINDOW: Duration = Duration::from_millis(100);
 
-/// A clock of a reader of lines is watched for one round if it strikes at least this often. A question that must be answered
-/// sooner is not for a caller that reads it first.
+/// A clock of a reader of lines is watched for one round if it strikes at least this often. A question that must be
+/// answered sooner is not for a caller that reads it first.
 const LONGEST_ROUND: Duration = Duration::from_secs(2);
-/// The window in which a clock that strikes later, or at a time that is not known, must be quiet. A caller waits for half a
-/// second of silence in any case.
+/// The window in which a clock that strikes later, or at a time that is not known, must be quiet. A caller waits for
+/// half a second of silence in any case.
 const CLOCK_WINDOW: Duration = Duration::from_millis(400);
 
 /// A process that left the job, and may print.
@@ -120,8 +120,8 @@ impl<'a> Job<'a> {
         (job, departed)
     }
 
-    /// The foreground group, and the reader's own group where that is another one: `su -c` puts its command into a session
-    /// without a terminal. A daemon's group does not belong to the job.
+    /// The foreground group, and the reader's own group where that is another one: `su -c` puts its command into a
+    /// session without a terminal. A daemon's group does not belong to the job.
     fn members_among(&self, members: &Members) -> Vec<(Pid, ProcessStat)> {
         let reader = self.reader.pid;
         let belongs =
@@ -150,8 +150,9 @@ impl<'a> Job<'a> {
         for (pid, facts) in &self.departed {
             finding = finding.and(self.of_departed(*pid, *facts));
         }
-        // Threads that hand work to each other may each have been asleep when they were looked at, and a process may have
-        // started another one since they were listed. If none had a turn and none is new, all slept at the same time.
+        // Threads that hand work to each other may each have been asleep when they were looked at, and a process may
+        // have started another one since they were listed. If none had a turn and none is new, all slept at the same
+        // time.
         let (members, left) = self.lists(&self.around.scope.members(None));
         if counts(&members) != counts(&self.members) || Sample::of(&self.members).differs_from(&before) {
             return Finding::Works;
@@ -201,9 +202,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Programs that draw wake up by the clock to draw again. One that reads plain lines either asks for an answer within a
-    /// time or goes on by the clock, and the kernel does not tell which. So the clock is watched for one round where that is
-    /// short: a program that prints meanwhile goes on.
+    /// Programs that draw wake up by the clock to draw again. One that reads plain lines either asks for an answer
+    /// within a time or goes on by the clock, and the kernel does not tell which. So the clock is watched for one round
+    /// where that is short: a program that prints meanwhile goes on.
     fn of_timer(&self, time: Duration) -> Finding {
         let is_short = time <= SHORT_TIMEOUT;
         if self.source.kind != InputKind::Line {
@@ -344,8 +345,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A thread of Java, tokio or Python that waits for work until a time looks like one that prints at that time. Beside a
-    /// reader of keys it is taken for the former. Those of Go are known: its goroutines wait for timers in `epoll` alone.
+    /// A thread of Java, tokio or Python that waits for work until a time looks like one that prints at that time.
+    /// Beside a reader of keys it is taken for the former. Those of Go are known: its goroutines wait for timers in
+    /// `epoll` alone.
     fn of_timed_lock(&self, process: &Inspected<'_>, timeout: Timeout, doubt: Doubt) -> Finding {
         let is_line = self.source.kind == InputKind::Line;
         let is_of_go = matches!(timeout, Timeout::Timespec(_)) && process.is_go_program();
@@ -379,8 +381,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A reader that is the main thread reads instead of waiting for its children, and they are in its background. If the
-    /// main thread waits for them, by a call or at the end of a pipe, a helper thread reads beside.
+    /// A reader that is the main thread reads instead of waiting for its children, and they are in its background. If
+    /// the main thread waits for them, by a call or at the end of a pipe, a helper thread reads beside.
     fn of_descendant(&self, process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> Finding {
         let reader = self.reader;
         if !sleeps(process, call, wanted) {
@@ -488,8 +490,8 @@ enum Role {
     Foreground,
 }
 
-/// Whether a signal may interrupt a process by the clock. The kernel does not tell whether `alarm` and `setitimer` are set,
-/// only that there is a handler, and of POSIX timers only that there are some.
+/// Whether a signal may interrupt a process by the clock. The kernel does not tell whether `alarm` and `setitimer` are
+/// set, only that there is a handler, and of POSIX timers only that there are some.
 fn may_have_alarm(process: &Inspected<'_>, facts: ProcessStat) -> bool {
     let may_have_timers = !facts.handled.is_empty() || facts.threads > 1;
     facts.handled.uses_alarms() || (may_have_timers && process.has_posix_timers())

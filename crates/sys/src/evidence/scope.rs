@@ -31,8 +31,9 @@ impl Scope {
             .map(|facts| (leader, facts))
     }
 
-    /// The members of the foreground group, its leader first, and descendants of the root that have no terminal of their own:
-    /// `su -c` puts its command into a session without one, and that command reads this terminal all the same.
+    /// The members of the foreground group, its leader first, and descendants of the root that have no terminal of
+    /// their own: `su -c` puts its command into a session without one, and that command reads this terminal all the
+    /// same.
     ///
     /// `known` was just read of one of them.
     pub(super) fn members(&self, known: Option<(Pid, ProcessStat)>) -> Members {
@@ -60,8 +61,9 @@ impl Scope {
     }
 }
 
-/// The processes that a job started, that left it for another group or session, and whose output may reach the terminal.
-/// The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its prompt.
+/// The processes that a job started, that left it for another group or session, and whose output may reach the
+/// terminal. The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its
+/// prompt.
 pub(super) fn departed_from(
     source: &Source,
     job: &[(Pid, ProcessStat)],

@@ -119,7 +119,8 @@ impl Program {
             Listening::Yes => {
                 let wait = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
                 let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a call that is asked about.
+                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a call that is asked
+                // about.
                 let answer = match install(&program, listen | wait) {
                     Err(Errno::INVAL) => install(&program, listen),
                     answer => answer,
@@ -138,7 +139,8 @@ fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> Result<i32, Errn
     i32::try_from(answer).map_err(|_| last_errno())
 }
 
-/// System call numbers from the first on, up to the first of the next range, and the instructions that decide about them.
+/// System call numbers from the first on, up to the first of the next range, and the instructions that decide about
+/// them.
 #[derive(Debug)]
 struct Range {
     first: u32,
@@ -196,8 +198,8 @@ fn decision(rules: &[&Rule]) -> Vec<libc::sock_filter> {
     instructions
 }
 
-/// Searches for the number by halving. The kernel compiles the program when it is installed, and simulates it for every number
-/// there is: the time that takes grows with the number of instructions, and every confined command waits for it.
+/// Searches for the number by halving. The kernel compiles the program when it is installed, and simulates it for every
+/// number there is: the time that takes grows with the number of instructions, and every confined command waits for it.
 fn search(ranges: &[Range], instructions: &mut Vec<libc::sock_filter>) {
     let middle = ranges.len() / 2;
     match ranges {

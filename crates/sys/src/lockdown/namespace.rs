@@ -119,8 +119,8 @@ pub fn raise_loopback() -> Result<(), Errno> {
 }
 
 fn set_up(socket: BorrowedFd<'_>) -> Result<(), Errno> {
-    // SAFETY: `ifreq` is plain data for which all zeroes is a value. The name fits and ends with a zero; the kernel reads
-    // and writes within the structure only.
+    // SAFETY: `ifreq` is plain data for which all zeroes is a value. The name fits and ends with a zero; the kernel
+    // reads and writes within the structure only.
     unsafe {
         let mut request: libc::ifreq = std::mem::zeroed();
         for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {

@@ -164,8 +164,8 @@ impl AsFd for Listener {
     }
 }
 
-/// Whether a caller can be trusted to wait: before Linux 5.19 every signal lets it go, and between a gift and its answer it
-/// would keep the gift and ask anew. There both go in one step, and the file stays ours for a moment.
+/// Whether a caller can be trusted to wait: before Linux 5.19 every signal lets it go, and between a gift and its
+/// answer it would keep the gift and ask anew. There both go in one step, and the file stays ours for a moment.
 fn only_death_interrupts() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| rustix::system::uname().release().to_str().is_ok_and(is_new_enough))
@@ -197,8 +197,8 @@ pub fn write_memory(pid: Pid, address: u64, bytes: &[u8]) -> Result<(), Errno> {
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
     // As above: over the stack.
     let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
-    // SAFETY: the local piece is ours and of that length, and is only read; the remote address is only ever used in the other
-    // process, where the kernel checks it.
+    // SAFETY: the local piece is ours and of that length, and is only read; the remote address is only ever used in the
+    // other process, where the kernel checks it.
     let written = unsafe {
         let (local, remote) = (&raw const local, &raw const remote);
         call!(libc::SYS_process_vm_writev, pid.raw(), local, one, remote, one, no_flags)

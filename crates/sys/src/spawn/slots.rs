@@ -1,8 +1,8 @@
-//! Low numbers for the descriptors that a child gets, so that a process with thousands of them does not hand a copy of each
-//! to every child, which then closes them all again: most of a start, where many sessions run.
+//! Low numbers for the descriptors that a child gets, so that a process with thousands of them does not hand a copy of
+//! each to every child, which then closes them all again: most of a start, where many sessions run.
 //!
-//! A few numbers are taken when a thread starts its first child, early as a rule, and kept. What a child is to get is put
-//! under them until it has its own copy; the child asks for those numbers and none above.
+//! A few numbers are taken when a thread starts its first child, early as a rule, and kept. What a child is to get is
+//! put under them until it has its own copy; the child asks for those numbers and none above.
 
 use std::cell::RefCell;
 
@@ -69,7 +69,8 @@ pub(super) fn with_low_numbers<T>(
 
 impl Table {
     fn here() -> Self {
-        // SAFETY: an empty range in the wrong order, of which nothing comes but the answer whether there is such a call.
+        // SAFETY: an empty range in the wrong order, of which nothing comes but the answer whether there is such a
+        // call.
         let answer = unsafe { libc::syscall(libc::SYS_close_range, 1, 0, libc::CLOSE_RANGE_UNSHARE) };
         if answer < 0 && super::last_errno() == Errno::INVAL {
             Self::CopiesBeginning
@@ -99,7 +100,8 @@ impl Slots {
         filled.inspect_err(|_| self.empty(given.len()))
     }
 
-    /// A copy of the child's end of a pipe that stayed here would keep it open. A number that is no longer allowed is given up.
+    /// A copy of the child's end of a pipe that stayed here would keep it open. A number that is no longer allowed is
+    /// given up.
     fn empty(&mut self, count: usize) {
         let nothing = self.nothing.as_fd();
         let mut places = 0;

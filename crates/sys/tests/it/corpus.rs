@@ -1,5 +1,6 @@
-//! The corpus: real programs on a terminal, each with the verdict that kernel evidence must reach. The verdicts are printed
-//! as a table with their figures; one wrong "waiting" fails, and so do more than two wrong "probably" and too low a recall.
+//! The corpus: real programs on a terminal, each with the verdict that kernel evidence must reach. The verdicts are
+//! printed as a table with their figures; one wrong "waiting" fails, and so do more than two wrong "probably" and too
+//! low a recall.
 
 mod negative;
 mod positive;
@@ -139,8 +140,8 @@ fn peers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/corpus/bin")
 }
 
-/// A program that asks a plain question reads nothing before it has asked: the very first "waiting" must find the marker
-/// among what was printed.
+/// A program that asks a plain question reads nothing before it has asked: the very first "waiting" must find the
+/// marker among what was printed.
 fn run_prompting(case: &Case, stage: &mut Stage) -> Verdict {
     if let Err(last) = stage.try_until_waiting() {
         return missed(case, stage, last);

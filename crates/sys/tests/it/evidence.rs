@@ -141,8 +141,8 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
 }
 
-/// A thread or a process that is started between two steps of a look was once missed: the look had counted the threads and
-/// children before, and found the reader alone.
+/// A thread or a process that is started between two steps of a look was once missed: the look had counted the threads
+/// and children before, and found the reader alone.
 #[test]
 fn threads_and_children_that_start_during_a_look_are_seen() {
     const ROUNDS: u32 = 150;
@@ -267,8 +267,8 @@ fn waiting_for_anything_else_is_busy() {
     }
 }
 
-/// The kernel hands typed bytes over in a work queue of its own. Without flushing it, a reader that is about to be woken
-/// looks like one that waits.
+/// The kernel hands typed bytes over in a work queue of its own. Without flushing it, a reader that is about to be
+/// woken looks like one that waits.
 #[test]
 fn nobody_is_said_to_wait_before_the_answer_to_the_last_input_is_there() {
     let mut stage = Stage::on_terminal(&Play::new(["cat"]));

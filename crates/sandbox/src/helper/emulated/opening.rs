@@ -1,5 +1,5 @@
-//! Opening a file in the caller's place. The watcher itself never waits for anything: where an open would wait, as that of a
-//! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
+//! Opens a file in the caller's place. The supervisor itself never blocks: where an open would block, as that of a pipe
+//! does until another process opens its other end, the result is [`Opened::Later`], and a copy of the supervisor waits.
 
 use crate::helper::caller::Caller;
 use crate::helper::draft::Draft;
@@ -38,7 +38,7 @@ pub(in crate::helper) enum Patience {
     Endless,
 }
 
-/// What came of an emulated call.
+/// The result of an emulated call.
 #[derive(Debug)]
 pub(in crate::helper) enum Opened {
     /// It was not about an open file.
@@ -59,12 +59,12 @@ impl Opening {
     pub(in crate::helper) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         let waits = patience == Patience::None && !self.flags.contains(OFlags::NONBLOCK);
         let reads = self.flags & OFlags::RWMODE == OFlags::RDONLY;
-        // A pipe is opened for reading once only: whoever writes would take a first try for the reader, and lose it.
+        // A pipe is opened for reading only once: a writer would take a first attempt for the reader, and then lose it.
         if waits && reads && self.is_pipe() {
             return Ok(Opened::Later);
         }
         let file = match caller.act(|| self.open(patience)) {
-            // Nobody is at the other end of a pipe, or somebody has a lease on the file.
+            // No process has opened the other end of a pipe, or another process has a lease on the file.
             Err(Errno::NXIO) if waits && self.is_pipe() => return Ok(Opened::Later),
             Err(Errno::AGAIN) if waits => return Ok(Opened::Later),
             answer => answer?,
@@ -89,7 +89,7 @@ impl Opening {
         let flags = self.flags | waiting | OFlags::NOCTTY | OFlags::CLOEXEC;
         let there = flags - (OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW);
         match &self.what {
-            // What was judged is not a link. If it is one by now, it is judged again.
+            // The judged object is not a link. If there is a link by now, the call is judged again.
             What::Named(entry) => {
                 openat(entry.directory.hold(), &entry.given, flags | OFlags::NOFOLLOW, self.mode)
             }

@@ -1,4 +1,4 @@
-//! What a call asks for beside its paths, from its registers and, once, from its memory.
+//! The parameters of a call beside its paths, from its registers and, read once, from its memory.
 
 use super::{Change, Made};
 use crate::helper::memory::{Missing, bytes_at, path_at, text_at};

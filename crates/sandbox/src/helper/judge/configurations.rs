@@ -1,8 +1,8 @@
 //! Configurations of repositories, which come into their places only as copies of what was judged.
 //!
-//! The user works in some repositories, and commands have made others ([`RepositoryOwner`]). In the first ones only everyday
-//! settings change, so that neither a program is run nor a server is exchanged the next time that the user pulls. In the others no
-//! setting runs a program, and the rest is the command's own business.
+//! The user works in some repositories, and commands have made others ([`RepositoryOwner`]). In the first ones only
+//! everyday settings change, so that neither a program is run nor a server is exchanged the next time that the user
+//! pulls. In the others no setting runs a program, and the rest is the command's own business.
 
 use super::folded::fold;
 use super::git_dirs::{Arrival, denial, drafted_index, is_git_dir};
@@ -30,7 +30,7 @@ const STAYS: &str = "its settings are the user's; remove them outside of the san
 /// More than any configuration has.
 const LARGEST_CONFIGURATION: u64 = 1 << 20;
 
-/// Whose a repository is, which decides how its configuration is judged.
+/// The owner of a repository, which decides how its configuration is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::helper) enum RepositoryOwner {
     /// The user works in it: only everyday settings change.
@@ -51,8 +51,8 @@ impl Judge<'_> {
         (is_judged && is_git_dir(directory)).then_some(RepositoryOwner::Command)
     }
 
-    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that was there before the
-    /// runtime. A write rule that names the file leaves it to the command.
+    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that was there
+    /// before the runtime. A write rule that names the file leaves it to the command.
     pub(super) fn is_configuration_of_user(&self, path: &Path) -> bool {
         let is_users = self.folded.is_configuration(self.order, path)
             || self.is_configuration_of_older(path)
@@ -81,7 +81,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the configuration.
+    /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the
+    /// configuration.
     pub(super) fn changed_status(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         const OTHER_BITS: u32 = 0o7677;
         let is_trial = |mode: &Mode| (mode.as_raw_mode() ^ seen.about.st_mode) & OTHER_BITS == 0;
@@ -200,8 +201,8 @@ fn judge_commands(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Deni
     }
 }
 
-/// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration or an index,
-/// and another command must neither have it open then nor put another in its place. It may be removed.
+/// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration
+/// or an index, and another command must neither have it open then nor put another in its place. It may be removed.
 pub(super) fn touched_copy(emulated: &EmulatedSyscall) -> Option<CallDecision> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
     let of_entry = |entry: &NamedEntry| is_copy(&entry.name).then(|| entry.path());
@@ -262,7 +263,8 @@ pub(super) fn bytes_of(seen: &Seen) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= LARGEST_CONFIGURATION).then_some(bytes)
 }
 
-/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository around it.
+/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository
+/// around it.
 fn checks_out_elsewhere(git_dir: &Path, work_tree: &str) -> bool {
     let around = git_dir.ancestors().find(|above| above.ends_with(".git")).unwrap_or(git_dir).parent();
     let mut at = PathBuf::new();

@@ -1,6 +1,6 @@
-//! Names that are different bytes and can be one name: on file systems that ignore case, such as ext4 with `casefold` or vfat,
-//! `.GIT/hooks` is `.git/hooks`. Whether a directory does so is not asked: a name that only looks like a protected one is
-//! protected, too.
+//! Names that are different bytes and can be one name: on file systems that ignore case, such as ext4 with `casefold`
+//! or vfat, `.GIT/hooks` is `.git/hooks`. Whether a directory does so is not asked: a name that only looks like a
+//! protected one is protected, too.
 
 use crate::confinement::Confinement;
 use crate::plan::Ruling;
@@ -19,14 +19,14 @@ pub(in crate::helper) struct FoldedRules(OnceCell<Folded>);
 struct Folded {
     /// In the order of the rules.
     must_not_exist: Vec<Vec<u8>>,
-    /// What cannot be written, by its place in the order of the rules.
+    /// The protected paths, each with its index in the list of rulings.
     protected: Vec<(usize, Vec<u8>)>,
     /// The configurations of the plan's repositories.
     configurations: HashSet<Vec<u8>>,
 }
 
 impl FoldedRules {
-    /// What must not come into being, and fits.
+    /// The entry of `must_not_exist` that fits the path.
     pub(super) fn must_not_exist<'a>(
         &self,
         order: &'a Confinement,
@@ -39,7 +39,7 @@ impl FoldedRules {
         order.must_not_exist.get(place)
     }
 
-    /// What cannot be written at a path, by the most specific rule.
+    /// The most specific ruling that protects a path.
     pub(super) fn protected<'a>(&self, order: &'a Confinement, path: &Path) -> Option<&'a Ruling> {
         let path = fold(path);
         let covers = |(_, protected): &&(usize, Vec<u8>)| is_at_or_below(&path, protected);

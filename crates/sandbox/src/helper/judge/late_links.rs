@@ -1,9 +1,9 @@
-//! Links that come into a git directory although each call was judged: two commands at the same time have two supervisors, and one
-//! command can move a directory between the judgement of the other's link and the link itself.
+//! Links that come into a git directory although each call was judged: two commands at the same time have two
+//! supervisors, and one command can move a directory between the judgement of the other's link and the link itself.
 //!
-//! So a supervisor looks again after it has carried out a call that could have part in this. One of the two calls is the later one, and its
-//! supervisor then sees both: whoever has made the link finds it in a git directory, or whoever has made the directory part of
-//! a repository finds the link in it. The link is removed and reported.
+//! So a supervisor looks again after it has carried out a call that could have part in this. One of the two calls is
+//! the later one, and its supervisor then sees both: the one that made the link finds it in a git directory, or the one
+//! that made the directory part of a repository finds the link in it. The link is removed and reported.
 
 use super::Judge;
 use super::git_links::{MOST_NAMES, WorkTrees, denial, first_special_in, is_probe, is_special};
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 const MOST_LATE_LINKS: usize = 10_000;
 
 impl Judge<'_> {
-    /// Removes the links, pipes and devices that an emulated call, or another command meanwhile, has brought into a git directory.
+    /// Removes the links, pipes and devices that an emulated call, or another command meanwhile, has brought into a git
+    /// directory.
     pub(in crate::helper) fn remove_late_links(&self, emulated: &EmulatedSyscall) -> Vec<Denial> {
         match emulated {
             EmulatedSyscall::Make { entry, what: Made::Link { target } } if !is_probe(entry, target) => {

@@ -1,7 +1,7 @@
 //! Addresses: with which sockets a command may talk, and at which names it may be reached.
 //!
-//! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a second time:
-//! the supervisor takes the caller's socket, reads the address once, and makes the call itself.
+//! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a
+//! second time: the supervisor takes the caller's socket, reads the address once, and makes the call itself.
 
 use super::{CallDecision, Judge, Judged, denial};
 use crate::calls::{INTERNET, PROTOCOLS, UNIX};
@@ -79,9 +79,9 @@ impl Judge<'_> {
         })
     }
 
-    /// A socket gets a name in a directory. This is only judged, because the kernel remembers the text of the path: under
-    /// another one, programs would not find their own socket again. Mounts and Landlock keep the places that cannot be written;
-    /// a race can make a socket under a name that must not exist, which gives no program orders.
+    /// A socket gets a name in a directory. This is only judged, because the kernel remembers the text of the path:
+    /// under another one, programs would not find their own socket again. Mounts and Landlock keep the places that
+    /// cannot be written; a race can make a socket under a name that must not exist, which gives no program orders.
     pub(super) fn bound(&self, notice: &Notice, operation: Operation) -> Judged {
         let (socket, family) = caller_socket(notice)?;
         let address = address_at(notice, 1)?;
@@ -159,10 +159,11 @@ impl Judge<'_> {
         }
     }
 
-    /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule names.
+    /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule
+    /// names.
     fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<PeerVerdict, Missing> {
         if seen.kind() != FileType::Socket {
-            // The mount over a socket of a program outside is no socket.
+            // An object that the sandbox mounted over a socket of a program outside is not a socket.
             return match self.order.sockets.contains(&seen.path) {
                 true => Ok(foreign(operation, seen.path.display().to_string()).into()),
                 false => Err(Errno::CONNREFUSED.into()),
@@ -318,7 +319,7 @@ fn address_at(notice: &Notice, argument: usize) -> Result<Vec<u8>, Missing> {
     }
 }
 
-/// What a unix socket's address says.
+/// The address of a unix socket.
 #[derive(Debug, PartialEq, Eq)]
 enum UnixName<'a> {
     Path(&'a Path),
@@ -370,7 +371,8 @@ fn internet_address(bytes: &[u8], operation: Operation) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// Whether an address leads to the machine that asks: to any of its own addresses, too, there is only the loopback device.
+/// Whether an address leads to the machine that asks: to any of its own addresses, too, there is only the loopback
+/// device.
 fn is_own(address: IpAddr) -> bool {
     let address = match address {
         IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),

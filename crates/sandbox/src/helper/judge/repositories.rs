@@ -1,9 +1,10 @@
-//! Git repositories in writable places: a command may commit, but must not make the user's next `git status` run programs.
+//! Git repositories in writable places: a command may commit, but must not make the user's next `git status` run
+//! programs.
 //!
-//! `git status` goes into every gitlink of the index, a path that stands for another repository, and obeys the configuration
-//! there. So two things never come together by a command's doing: an index that names a gitlink, and a repository at its path
-//! that a command wrote. An index is only ever replaced, never written in place, so each one is looked at before it counts;
-//! and what comes into its place is a copy that no process has open.
+//! `git status` goes into every gitlink of the index, a path that stands for another repository, and obeys the
+//! configuration there. So two things never come together by a command's doing: an index that names a gitlink, and a
+//! repository at its path that a command wrote. An index is only ever replaced, never written in place, so each one is
+//! looked at before it counts; and what comes into its place is a copy that no process has open.
 
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge, Judged};
@@ -33,7 +34,7 @@ const SHARED_INDEX: &str = "sharedindex.";
 /// More than any index has: a million files take about a hundred bytes each.
 const LARGEST_INDEX: u64 = 256 << 20;
 
-/// Indexes that were read, by their paths, with what told that they had not changed since.
+/// Indexes that were read, by their paths, each with the stamp that shows whether it has changed since.
 #[derive(Default)]
 pub(in crate::helper) struct ReadIndexes(RefCell<HashMap<PathBuf, ReadIndex>>);
 
@@ -47,7 +48,7 @@ struct ReadIndex {
 type Stamp = (u64, i64, i64, i64, i64, i64);
 
 impl ReadIndexes {
-    /// What is in an index; `None`: it is there and cannot be understood.
+    /// The content of an index; `None`: it exists and cannot be parsed.
     fn at(&self, path: &Path) -> Rc<Option<Index>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match open(path, flags, Mode::empty()) {
@@ -89,14 +90,14 @@ impl Judge<'_> {
             .map(|_| "protected: git's index is replaced, not written in place".to_owned())
     }
 
-    /// The repository whose index, or shared part of one, this path is.
+    /// The repository of which this path is the index, or a shared part of it.
     fn repository_of_index(&self, path: &Path) -> Option<Repository> {
         let name = path.file_name()?;
         let is_index = name == INDEX || name.as_bytes().starts_with(SHARED_INDEX.as_bytes());
         if !is_index { None } else { self.repository_at(path.parent()?) }
     }
 
-    /// A repository that git enters without being told to: one of the plan's, or one at the path of a gitlink.
+    /// A repository that git enters by itself: one of the plan's, or one at the path of a gitlink.
     fn repository_at(&self, git_dir: &Path) -> Option<Repository> {
         let known = self.order.repositories.iter().find(|repository| repository.git_dir == git_dir);
         known.cloned().or_else(|| {
@@ -106,16 +107,18 @@ impl Judge<'_> {
         })
     }
 
-    /// What gives orders in a repository at the path of a gitlink, or names that repository.
+    /// Why a path is protected that belongs to a repository at the path of a gitlink: git obeys it there, or it names
+    /// that repository.
     pub(super) fn order_in_gitlink(&self, path: &Path) -> Option<String> {
         let work_tree = self.nested_order(path)?.parent()?;
         self.is_gitlink(work_tree)
             .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
     }
 
-    /// Why a path must stay as it is for what is around it, which was there before the runtime: a repository below the workspace, or
-    /// a directory in which other programs obey such a name. Those that commands made are theirs: clones and packages bring
-    /// settings of editors with them. So are those that commands removed before they made them again.
+    /// Why a path must stay as it is for what is around it, which was there before the runtime: a repository below the
+    /// workspace, or a directory in which other programs obey such a name. Those that commands made are theirs: clones
+    /// and packages bring settings of editors with them. So are those that commands removed before they made them
+    /// again.
     pub(super) fn obeyed_in_older(&self, path: &Path) -> Option<String> {
         self.step_of_users_sequence(path)
             .or_else(|| self.order_in_older_repository(path))
@@ -127,8 +130,9 @@ impl Judge<'_> {
         self.is_older(&found.directory)?.then(|| protect::obeyed(found.name))
     }
 
-    /// What git obeys in a repository below the workspace. In one that commands made since, and in the repositories within it, they
-    /// change what runs no program; a configuration is judged by its content in both (`git_dirs`).
+    /// Why a path that git obeys in a repository below the workspace is protected. In a repository that commands have
+    /// made since the runtime began, and in the repositories within it, commands may change files that run no program;
+    /// a configuration is judged by its content in both (`git_dirs`).
     fn order_in_older_repository(&self, path: &Path) -> Option<String> {
         let git_dir = self.nested_order(path)?;
         if configuration_name(path).is_some() && path.parent() == Some(git_dir) {
@@ -141,7 +145,8 @@ impl Judge<'_> {
         self.is_older(git_dir)?.then(|| format!("protected: git obeys it in {}", git_dir.display()))
     }
 
-    /// Whether a path is that of the configuration of a repository below the workspace that was there before the runtime.
+    /// Whether a path is that of the configuration of a repository below the workspace that was there before the
+    /// runtime.
     pub(super) fn is_configuration_of_older(&self, path: &Path) -> bool {
         let git_dir = path.parent().filter(|git_dir| is_repository_name(git_dir.file_name()));
         configuration_name(path).is_some()
@@ -165,9 +170,9 @@ impl Judge<'_> {
         (is_order && !is_of_plan).then_some(git_dir)
     }
 
-    /// Why a directory must not come: it would be the repository of a new submodule of the user's. It is refused here although nothing
-    /// in it would run: git makes the repository first, and the index and the settings that follow are refused. The
-    /// repository would be left behind, and later plans would keep it like every submodule.
+    /// Why a directory must not come: it would be the repository of a new submodule of the user's. It is refused here
+    /// although nothing in it would run: git makes the repository first, and the index and the settings that follow are
+    /// refused. The repository would be left behind, and later plans would keep it like every submodule.
     pub(super) fn new_submodule(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let mut folders = self.order.repositories.iter().map(|repository| repository.git_dir.join(MODULES));
@@ -186,7 +191,8 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::PERM, denial))
     }
 
-    /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read, it may.
+    /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read,
+    /// it may.
     fn is_gitlink(&self, directory: &Path) -> bool {
         let around = directory.ancestors().skip(1).find_map(|above| {
             let of_plan = self.order.repositories.iter().find(|repository| repository.work_tree == above);

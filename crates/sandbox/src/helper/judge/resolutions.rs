@@ -1,8 +1,9 @@
-//! Resolutions of conflicts that git remembers (`git rerere`). `MERGE_RR` lists files with conflicts. The next `git commit` copies each of
-//! them into `rr-cache`, and `git rerere` writes remembered resolutions into them, wherever they lie: at an absolute path, or behind a
-//! link that is made in the work tree later. Git reads the list whenever there is a directory `rr-cache`. A command could so have the
-//! user's git copy a hidden file for it, or overwrite a file outside. The list of a command is therefore always empty: git writes it by
-//! renaming a file, and the file that arrives is empty. Nothing fails, and git remembers no resolution.
+//! Resolutions of conflicts that git remembers (`git rerere`). `MERGE_RR` lists files with conflicts. The next `git
+//! commit` copies each of them into `rr-cache`, and `git rerere` writes remembered resolutions into them, wherever they
+//! lie: at an absolute path, or behind a link that is made in the work tree later. Git reads the list whenever there is
+//! a directory `rr-cache`. A command could so have the user's git copy a hidden file for it, or overwrite a file
+//! outside. The list of a command is therefore always empty: git writes it by renaming a file, and the file that
+//! arrives is empty. Nothing fails, and git remembers no resolution.
 
 use super::git_dirs::{Arrival, is_git_dir};
 use super::{CallDecision, Judge};

@@ -1,10 +1,10 @@
-//! Rebases, cherry-picks, reverts and applied patches that are under way in a repository. Git keeps the steps that are left in a
-//! directory of the repository, and `git rebase --continue` runs them: an `exec` line is a command.
+//! Rebases, cherry-picks, reverts and applied patches that are under way in a repository. Git keeps the steps that are
+//! left in a directory of the repository, and `git rebase --continue` runs them: an `exec` line is a command.
 //!
-//! Git makes that directory when it begins a sequence. For a command the supervisor makes it, with an extended attribute that no
-//! command can set or remove. A directory without the attribute is the user's, also while a server runs, and a command neither changes
-//! nor removes it: in its place it could put another one, which the user would take for theirs. The attribute stays with the
-//! directory, so a command of any later runtime continues the sequence.
+//! Git makes that directory when it begins a sequence. For a command the supervisor makes it, with an extended
+//! attribute that no command can set or remove. A directory without the attribute is the user's, also while a server
+//! runs, and a command neither changes nor removes it: in its place it could put another one, which the user would take
+//! for theirs. The attribute stays with the directory, so a command of any later runtime continues the sequence.
 
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge};
@@ -47,8 +47,8 @@ impl Judge<'_> {
         })
     }
 
-    /// The owner of a sequence; `None` if it does not exist. On a file system without such attributes, a sequence is a command's
-    /// if its directory was made after the runtime began.
+    /// The owner of a sequence; `None` if it does not exist. On a file system without such attributes, a sequence is a
+    /// command's if its directory was made after the runtime began.
     fn beginner(&self, sequence: &Path) -> Option<Beginner> {
         match lgetxattr(sequence, MARK, &mut [0_u8; 16]) {
             Ok(_) => Some(Beginner::Command),
@@ -92,7 +92,8 @@ impl Judge<'_> {
         Err(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// A git directory with a sequence of the user's stays where it is: another one in its place would have other steps.
+    /// A git directory with a sequence of the user's stays where it is: another one in its place would have other
+    /// steps.
     fn moved_with_sequence(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let seen = entry.look().ok().filter(|seen| seen.is_directory() && is_git_dir(seen))?;
         let rule = SEQUENCES.iter().find_map(|name| self.step_of_users_sequence(&seen.path.join(name)))?;

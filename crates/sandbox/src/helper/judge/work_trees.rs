@@ -1,11 +1,12 @@
-//! Files that git's configuration names by relative paths, such as `core.hooksPath = .githooks`. Such a path means another file in every
-//! work tree of the repository. In those that the plan knows, rules protect the file. This is about the others: linked worktrees
-//! that a command adds, and every other directory whose `.git` leads to another repository.
+//! Files that git's configuration names by relative paths, such as `core.hooksPath = .githooks`. Such a path means
+//! another file in every work tree of the repository. In those that the plan knows, rules protect the file. This is
+//! about the others: linked worktrees that a command adds, and every other directory whose `.git` leads to another
+//! repository.
 //!
-//! Where a `.git` file leads can be changed later, by exchanging what is there. So this does not ask whether it leads to a repository of the
-//! user's: in a directory with such a `.git`, each named file is empty or a copy of the one in the work tree that the plan
-//! knows, which no command can change. A checkout of the same content therefore works. And such a `.git` does not come into a directory
-//! that has files of these names already.
+//! Where a `.git` file leads can be changed later, by exchanging what is there. So this does not ask whether it leads
+//! to a repository of the user's: in a directory with such a `.git`, each named file is empty or a copy of the one in
+//! the work tree that the plan knows, which no command can change. A checkout of the same content therefore works. And
+//! such a `.git` does not come into a directory that has files of these names already.
 
 use super::configurations::bytes_of;
 use super::git_dirs::has;
@@ -183,7 +184,8 @@ fn relations_to<'a>(
     })
 }
 
-/// Whether git takes files of a directory for those of a repository that may be elsewhere; true if `.git` cannot be inspected.
+/// Whether git takes files of a directory for those of a repository that may be elsewhere; true if `.git` cannot be
+/// inspected.
 fn leads_elsewhere(work_tree: &Path) -> bool {
     let git = work_tree.join(".git");
     match git.symlink_metadata() {
@@ -220,7 +222,8 @@ fn denial(operation: Operation, path: &Path, original: &Path) -> Denial {
     Denial { operation, target: path.display().to_string(), rule, times: 1 }
 }
 
-/// A file that is a copy of another one, or the beginning of it. The beginning is not put into its place: more may follow.
+/// A file that is a copy of another one, or the beginning of it. The beginning is not put into its place: more may
+/// follow.
 pub(in crate::helper) fn judge_copy(
     seen: &Seen,
     entry: &NamedEntry,
