@@ -19,7 +19,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// That of commands with this policy.
+    /// The authority of commands with this policy.
     pub fn of(confined: &Confined, surroundings: &PolicyContext) -> Self {
         let PolicyContext { workspace, temporary, home, .. } = surroundings;
         let mut writable = Vec::new();
@@ -66,14 +66,15 @@ pub(crate) struct Authorities {
     next: u32,
 }
 
-/// A client can send as many policies as it likes. Sockets of the oldest ones are then out of reach.
+/// The most authorities that are kept: a client can send as many policies as it likes. Sockets of commands with the
+/// oldest policies are then out of reach.
 const MOST_KNOWN: usize = 1024;
 
-/// An authority as supervisors know it.
+/// An authority in the form that supervisors receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuthorityNumbers {
     pub(crate) own: u32,
-    /// Those that it covers, its own included.
+    /// The authorities that it covers, itself included.
     pub(crate) covered: Vec<u32>,
 }
 

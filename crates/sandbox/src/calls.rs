@@ -1,4 +1,5 @@
-//! Which system calls a confined command may not make, and which are asked about before they are carried out.
+//! The system calls that a confined command may not make, and those that the supervisor decides about before they are
+//! carried out.
 
 mod refused;
 
@@ -16,13 +17,13 @@ use windlass_sys::lockdown::number as n;
 pub(crate) enum CallSubject {
     /// A file that is opened. `flags` says where the flags of the open are: they may forbid that a link is followed.
     Opened { place: PathArgument, flags: Flags },
-    /// A file or directory that is there.
+    /// An existing file or directory.
     Object { place: PathArgument, links: Links },
-    /// A name in a directory that is to be made.
+    /// A name in a directory that the call creates.
     NewEntry { place: PathArgument },
-    /// A name in a directory that is to go.
+    /// A name in a directory that the call removes.
     OldEntry { place: PathArgument },
-    /// A name that goes, and one that comes.
+    /// A name that the call removes, and one that it creates.
     Moved { from: PathArgument, to: PathArgument },
     /// A file that gets one more name.
     Linked { from: PathArgument, to: PathArgument },
@@ -36,7 +37,7 @@ pub(crate) enum CallSubject {
     Bound,
     /// A kind of socket.
     Socket,
-    /// Two unix sockets for datagrams that are connected to each other, and where their numbers are to be written.
+    /// Two connected unix sockets for datagrams, and the address to which their numbers are written.
     DatagramPair,
     /// A program that is executed.
     Executed { place: PathArgument },
@@ -46,16 +47,16 @@ pub(crate) enum CallSubject {
     Inotify,
 }
 
-/// Where a path is given.
+/// The position of a path in the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathArgument {
-    /// The argument that holds the directory it begins at, if not the working directory.
+    /// The argument with the descriptor of the directory at which it begins, if not the working directory.
     pub(crate) directory: Option<usize>,
     /// The argument that points at the text.
     pub(crate) path: usize,
 }
 
-/// Where the flags of an open are.
+/// The position of the flags of an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flags {
     /// In this argument.
@@ -73,7 +74,7 @@ pub(crate) enum Links {
     FollowedUnless(usize),
 }
 
-/// A call that is asked about.
+/// A supervised call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SupervisedCall {
     pub(crate) number: i64,
@@ -254,7 +255,7 @@ const WATCHES: &[SupervisedCall] = &[
     #[cfg(target_arch = "x86_64")]
     supervised_calls(n::INOTIFY_INIT, Operation::Watch, CallSubject::Inotify),
 ];
-/// Executing, where files are denied. The kernel refuses it by itself; it is asked about to be reported.
+/// Execution, where files are denied. The kernel refuses it by itself; the supervisor only reports it.
 const EXECUTIONS: &[SupervisedCall] = &[
     supervised_calls(n::EXECVE, Operation::Execute, CallSubject::Executed { place: here(0) }),
     supervised_calls(n::EXECVEAT, Operation::Execute, CallSubject::Executed { place: at(0, 1) }),
@@ -274,16 +275,17 @@ pub(crate) fn meaning(number: i64) -> Option<&'static SupervisedCall> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilterOptions {
     pub(crate) network: NetworkKind,
-    /// Whether the network is a namespace of its own.
+    /// Whether the command has its own network namespace.
     pub(crate) own_network: bool,
     pub(crate) supervised: bool,
-    /// Whether opening for reading is asked about as well.
+    /// Whether opens for reading are supervised as well.
     pub(crate) reads: bool,
     /// Whether the command has namespaces of its own, in which there are no processes of others.
     pub(crate) namespaces: bool,
     /// Whether there are names that must not be created.
     pub(crate) names_kept: bool,
-    /// Whether the kernel keeps messages of unix sockets from programs outside, also those with an address.
+    /// Whether the kernel keeps messages of unix sockets from programs outside, also those with an address (see
+    /// [`keeps_datagrams`]).
     pub(crate) datagrams_kept: bool,
 }
 
@@ -372,7 +374,7 @@ fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
         }
         rules.push(Rule::when(n::SOCKET, [family(number)], wanted.refusal(Errno::PROTONOSUPPORT)));
     }
-    // Looking a name up begins with one of these, and goes on without.
+    // Programs begin to look up a name with such a socket, and go on without it.
     rules.push(Rule::when(n::SOCKET, [family(NETLINK)], FilterAction::Fail(Errno::AFNOSUPPORT)));
     rules.push(Rule::always(n::SOCKET, wanted.refusal(Errno::AFNOSUPPORT)));
     rules.push(Rule::when(

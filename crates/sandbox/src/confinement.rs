@@ -10,7 +10,8 @@ use crate::request::NetworkKind;
 use crate::request::bytes::{Reader, Writer};
 use std::path::PathBuf;
 
-/// Everything about a sandbox but the command in it. Two commands with equal ones can have the same sandbox prepared.
+/// All properties of a sandbox except its command. A sandbox that was prepared for one confinement fits each command
+/// with an equal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Confinement {
     pub(crate) rulings: Vec<Ruling>,
@@ -23,11 +24,11 @@ pub(crate) struct Confinement {
     pub(crate) readable: Option<Vec<PathBuf>>,
     pub(crate) network: NetworkKind,
     pub(crate) namespaces: bool,
-    /// A network of its own came with the ground.
+    /// Whether the namespaces of the pool include one for the network.
     pub(crate) own_network: bool,
     pub(crate) landlock: u32,
     pub(crate) supervisor: bool,
-    /// The list of sockets that sessions of this runtime have bound comes with it.
+    /// Whether the list of sockets that sessions of this runtime have bound comes with the request.
     pub(crate) shares_sockets: bool,
     /// The policies whose sockets the command may connect to.
     pub(crate) authority: AuthorityNumbers,
@@ -39,7 +40,8 @@ pub(crate) struct Confinement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preparation {
     pub(crate) confinement: Confinement,
-    /// A terminal has to be mounted, so a helper that waits for one locks itself in only when the command comes.
+    /// The kind of the streams. A terminal has to be mounted, so a helper that waits for a command on a terminal locks
+    /// itself in only when the command comes.
     pub(crate) streams: StreamKind,
 }
 

@@ -26,13 +26,13 @@ use std::path::{Component, Path, PathBuf};
 pub struct Disk {
     barred: RefCell<BTreeSet<PathBuf>>,
     without_links: RefCell<HashSet<PathBuf>>,
-    /// Directories that were looked at for this plan.
+    /// The directories that this plan has looked at.
     directories: RefCell<HashMap<PathBuf, Directory>>,
     before: RefCell<DirectoryMemory>,
 }
 
 impl Disk {
-    /// The same tree, with what an earlier plan has found.
+    /// The same tree, with the facts that an earlier plan has found.
     pub(crate) fn with_memory(before: DirectoryMemory) -> Self {
         Self { before: RefCell::new(before), ..Self::default() }
     }
@@ -65,7 +65,7 @@ impl Disk {
         outcome.ok()
     }
 
-    /// Does something with what is known of a directory.
+    /// Applies `work` to the known facts about a directory.
     fn with_directory<T>(&self, path: &Path, work: impl FnOnce(&mut Directory) -> T) -> T {
         let mut directories = self.directories.borrow_mut();
         if let Some(directory) = directories.get_mut(path) {
@@ -174,7 +174,7 @@ impl Files for Disk {
         let (entries, failures): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
         let entries: Vec<fs::DirEntry> = entries.into_iter().flatten().collect();
         let names: Vec<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
-        // Where files cannot be reached, a look at each of them says so.
+        // Where the directory cannot be entered, the lookup of each of its files says so.
         if failures.is_empty() && access(directory, Access::EXEC_OK).is_ok() {
             self.with_directory(directory, |known| {
                 let kinds = entries.iter().filter_map(|entry| Some((entry, entry.file_type().ok()?)));
@@ -299,7 +299,7 @@ mod tests {
         inner.iter().map(|name| fact(name)).collect()
     }
 
-    /// Memory is kept only of what has not changed for a moment.
+    /// Waits until facts are kept: only those about directories that have not changed for a moment are.
     fn wait_until_settled() {
         let begun = windlass_sys::clock::of_files();
         while windlass_sys::clock::of_files() < begun + 100_000_000 {
@@ -327,7 +327,7 @@ mod tests {
         let mut memory = DirectoryMemory::default();
         for (number, change) in changes.iter().enumerate() {
             change(&top);
-            // Right after the change, when its time may be that of the look before, and later.
+            // Once right after the change, when its time may equal that of the last look, and once later.
             for _ in 0..2 {
                 let disk = Disk::with_memory(memory);
                 assert_eq!(facts(&disk, &top), facts(&Disk::default(), &top), "change {number}");

@@ -15,7 +15,7 @@ pub enum Kind {
     File,
 }
 
-/// A tree of files that can be looked at.
+/// A tree of files.
 pub trait Files {
     /// The kind of object at this path itself, links not followed; `None`: there is none.
     fn kind(&self, path: &Path) -> Option<Kind>;

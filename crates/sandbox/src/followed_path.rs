@@ -13,7 +13,7 @@ const MOST_LINKS: usize = 40;
 /// A path, followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FollowedPath {
-    /// Where it ends, or what of it is there. Without links.
+    /// The end of the path, or of the part of it that exists. Without links.
     pub(crate) end: PathBuf,
     /// The missing part, relative to `end`. Empty if the whole path exists.
     missing: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct FollowedPath {
 }
 
 impl FollowedPath {
-    /// The way that an absolute path goes now.
+    /// Resolves an absolute path as it is now.
     pub(crate) fn of(path: &Path, files: &dyn Files) -> Self {
         if files.real(path).is_some_and(|real| real == path) {
             return Self { end: path.to_owned(), missing: PathBuf::new(), passed: Vec::new() };
@@ -54,7 +54,7 @@ impl FollowedPath {
         way
     }
 
-    /// The way to a name in a directory that is there and without links, which is one look unless the name is a link.
+    /// Resolves a name in a directory that exists and is without links: one look, unless the name is a link.
     pub(crate) fn to(name: &str, directory: &Path, files: &dyn Files) -> Self {
         let path = directory.join(name);
         match files.kind(&path) {

@@ -76,7 +76,7 @@ fn is_order(setting: &Setting) -> bool {
         | ("lfs", "storage") => !value.is_empty(),
         // Files that git copies into messages, which commands can read.
         ("commit", "template") | ("format", "signaturefile") => !value.is_empty(),
-        // The name of a tool is that of a script in a directory of git's, unless it leads elsewhere.
+        // The name of a tool names a script in git's own directory, unless the name contains a path.
         ("diff" | "merge", "tool" | "guitool") => value.contains('/'),
         // Strategies of merging: a name that git does not know is that of a program, `git-merge-NAME`.
         ("pull", "twohead" | "octopus") => !value.split_whitespace().all(is_own_strategy),

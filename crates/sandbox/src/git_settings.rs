@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-/// Why a command must not put one configuration in the place of another.
+/// The reason why a command must not replace one configuration by another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RefusedChange {
     /// The settings before the change are not known, so none of them may change.
@@ -28,7 +28,7 @@ pub(crate) enum RefusedChange {
     Line(usize),
 }
 
-/// Whether a command may put one configuration in the place of another.
+/// Checks whether a command may replace one configuration by another.
 pub(crate) fn check_change(before: &[u8], after: &[u8]) -> Result<(), RefusedChange> {
     if before == after {
         return Ok(());
@@ -56,7 +56,7 @@ struct Setting {
     value: Option<Vec<u8>>,
 }
 
-/// Which values a command may give to a setting.
+/// The values that a command may give to a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Permission {
     /// None. The setting stays as it is.
@@ -333,7 +333,7 @@ impl Parser<'_> {
         byte
     }
 
-    /// Up to the end of the line, which is not skipped.
+    /// Skips to the end of the line, which is not skipped itself.
     fn skip_line(&mut self) {
         let end = self.rest.iter().position(|byte| *byte == b'\n').unwrap_or(self.rest.len());
         self.rest = &self.rest[end..];

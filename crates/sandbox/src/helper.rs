@@ -48,10 +48,10 @@ use windlass_sys::mark::Halves;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, SpawnStep, Stdio};
 
-/// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
+/// Runs the helper to its end, given its channel. Returns when the command runs, or could not be started.
 pub fn run() {
     let Some(channel) = descriptor::inherited(FIRST_PASSED) else { return };
-    // The network namespace is that of the runtime until the first task.
+    // Until the first request, this process is in the runtime's network namespace.
     let outside = UnixSockets::of_this_namespace().ok();
     let mut helper =
         Helper { links: Links { channel: &channel, outside: outside.as_ref() }, readiness: Readiness::Fresh };
@@ -86,7 +86,7 @@ struct Helper<'a> {
 /// How far a helper has got before its command is known.
 enum Readiness {
     Fresh,
-    /// In namespaces of its own; since then, things may have been mounted outside.
+    /// In namespaces of its own; mounts outside may have changed since.
     Standing(Standing, MountChanges),
     Prepared(Box<Prepared>),
 }
@@ -138,7 +138,8 @@ impl Helper<'_> {
     }
 }
 
-/// The next thing to do, the file that says it, and what came with it. `None`: the runtime has hung up.
+/// The next request, the file that contains it, and the descriptors that came with it. `None`: the runtime has closed
+/// the channel.
 fn next_task(channel: &OwnedFd) -> Option<(Option<HelperRequest>, OwnedFd, Passed)> {
     let message = channel::receive(channel, Waiting::Yes).ok().filter(|message| !message.bytes.is_empty())?;
     let mut passed = Passed(message.descriptors.into_iter());
@@ -147,7 +148,7 @@ fn next_task(channel: &OwnedFd) -> Option<(Option<HelperRequest>, OwnedFd, Passe
     Some((task, orders, passed))
 }
 
-/// Whether a command has a world of its own.
+/// Whether a command has namespaces of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamespaceScope {
     /// Namespaces of its own, in which there are no processes of others.
@@ -159,7 +160,7 @@ enum NamespaceScope {
 /// The connections of a helper and its supervisor to the outside.
 #[derive(Clone, Copy)]
 struct Links<'a> {
-    /// To the runtime.
+    /// The channel to the runtime.
     channel: &'a OwnedFd,
     /// The sockets of the runtime's network namespace.
     outside: Option<&'a UnixSockets>,
@@ -254,7 +255,7 @@ fn at(stage: ConfineStep) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
-/// One command on its way, with nothing prepared for it.
+/// The start of one command for which nothing was prepared.
 struct Confining<'a> {
     links: Links<'a>,
     confinement: &'a Confinement,
@@ -278,7 +279,7 @@ impl Confining<'_> {
                     enter_namespaces(confinement.own_network, &mut passed)
                         .map_err(at(ConfineStep::Namespaces))?;
                 }
-                // Before the furniture, which may lie over some of them.
+                // Before the devices and directories of its own are mounted, which may cover some of these places.
                 let pieces = view::copy_pieces(confinement)?;
                 let Standing { watcher, underneath } = match standing {
                     Some(standing) => standing,
@@ -312,7 +313,7 @@ fn lock(
     given: &Given,
 ) -> Result<(), Failure> {
     if !confinement.namespaces {
-        // The kernel writes a core dump into the working directory itself, and asks no supervisor.
+        // The kernel itself writes a core dump into the working directory, without asking the supervisor.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         setrlimit(Resource::Core, none).map_err(at(ConfineStep::Privileges))?;
     }
@@ -377,7 +378,7 @@ fn enter_groups(order: &LaunchRequest, passed: &mut Passed) -> Result<(), Errno>
     Ok(())
 }
 
-/// The runtime passes the users, and a network if the command has its own.
+/// The runtime passes the user namespace, and a network namespace if the command has its own.
 fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno> {
     namespace::enter(passed.next()?, Spaces::USER)?;
     if own_network {
@@ -386,7 +387,8 @@ fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno>
     namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
 }
 
-/// A place on the command's loopback device behind which the runtime lets through what is listed.
+/// Opens the egress listener: a listening socket on the command's loopback device, where the runtime's proxy lets
+/// connections to the listed hosts through.
 fn open_door(confinement: &Confinement) -> Result<Option<OwnedFd>, Errno> {
     if confinement.network != NetworkKind::Hosts {
         return Ok(None);
@@ -453,14 +455,14 @@ fn privileges(world: NamespaceScope) -> Capabilities {
     if is_root && world == NamespaceScope::Own { Capabilities::OF_FILES } else { Capabilities::NONE }
 }
 
-/// The watcher as the helper knows it.
+/// The supervisor, as the helper sees it.
 struct SupervisorProcess {
     process: Process,
     line: OwnedFd,
 }
 
 impl SupervisorProcess {
-    /// Gives it what it answers by, and where it is asked.
+    /// Sends the supervisor its confinement and the listener of the filter.
     fn hand_over(&self, given: &Given, listener: Option<&OwnedFd>) -> Result<(), Errno> {
         let with: Vec<_> =
             [Some(&given.file), given.sockets.as_ref(), listener].into_iter().flatten().collect();
@@ -468,7 +470,7 @@ impl SupervisorProcess {
         channel::send(&self.line, b"listen", &with, Waiting::Yes)
     }
 
-    /// The command of the session with this mark is about to run.
+    /// Tells the supervisor that the command of the session with this mark is about to run.
     fn begin(&self, mark: Option<Halves>) -> Result<(), Errno> {
         channel::send(&self.line, &request::mark_to_bytes(mark), &[], Waiting::Yes)
     }

@@ -8,7 +8,7 @@ use windlass_sys::lockdown::landlock::Version;
 /// The means of confinement that a machine offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Namespaces with a tree of files of their own; why not, otherwise.
+    /// Namespaces with a tree of files of their own; otherwise, why there are none.
     pub namespaces: Result<(), String>,
     /// The version of Landlock's interface; 0: none.
     pub landlock: u32,
@@ -21,7 +21,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine. Whether it has namespaces is the helper's to try; the rest can be asked.
+    /// Detects the abilities of this machine. The helper tries namespaces; the kernel reports the rest.
     pub(crate) fn with_namespaces(namespaces: Result<(), String>) -> Self {
         Self {
             namespaces,
@@ -168,10 +168,11 @@ impl Machine {
     }
 }
 
-/// Landlock keeps abstract unix sockets and signals to those that are bound by the same rules from this version on.
+/// From this version on, Landlock restricts abstract unix sockets and signals to processes that are bound by the same
+/// rules.
 const LANDLOCK_FOR_SCOPES: u32 = 6;
 
-/// And unix sockets at paths from this one on.
+/// From this version on, it restricts unix sockets at paths, too.
 pub(crate) const LANDLOCK_FOR_SOCKETS: u32 = 9;
 
 /// Moving files between directories cannot be allowed by an older one.

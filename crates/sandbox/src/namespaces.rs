@@ -40,9 +40,9 @@ impl SharedNamespaces {
 /// Helpers that wait for commands.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// In the namespaces of one network, with devices of its own; good for every plan that can use such a helper.
+    /// In the namespaces of one network, with devices of its own; fits every plan that allows such a helper.
     standing: Option<(Network, HelperConnection)>,
-    /// Confined as the last command was; good for the next one if its plan comes to the same.
+    /// Confined like the last command; fits the next one if its confinement is equal.
     prepared: Option<(Preparation, HelperConnection)>,
 }
 
@@ -53,17 +53,17 @@ fn can_wait_for(plan: &Plan) -> bool {
     plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered)
 }
 
-/// Which of the machine's means are used.
+/// The layers that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EnabledLayers {
-    /// All there are.
+    /// All that the machine has.
     #[default]
     All,
     /// Only those without namespaces, to try out the fallback.
     LandlockAlone,
 }
 
-/// All that one runtime has.
+/// The namespaces and helpers of one runtime.
 #[derive(Debug)]
 pub struct NamespacePool {
     helper: HelperProgram,
@@ -94,7 +94,7 @@ pub struct NamespacePool {
 /// rule that names one of them is the exception.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
-    /// The program itself. One that lies in the workspace was built there and may be built again.
+    /// The program itself. A program that lies in the workspace was built there and may be built again.
     pub program: Option<PathBuf>,
     /// Configuration and rules: files or directories.
     pub configuration: Vec<PathBuf>,
@@ -115,9 +115,9 @@ pub struct OwnFiles {
 /// A directory with sockets, or a socket, that a variable of the user's environment names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPlace {
-    /// Where.
+    /// The path of the directory or socket.
     pub path: PathBuf,
-    /// The variable, for the words of a denial.
+    /// The variable, for the text of a denial.
     pub variable: String,
 }
 
@@ -131,7 +131,7 @@ pub struct StateInside {
 }
 
 impl StateInside {
-    /// Sets the variable, unless it names a place already that the command may write to.
+    /// Sets the variable, unless it already names a place that the command may write to.
     pub(crate) fn set(&self, environment: &mut Vec<CString>, plan: &Plan) {
         let is_writable =
             |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Write);
@@ -172,7 +172,7 @@ impl OwnFiles {
 }
 
 impl NamespacePool {
-    /// Nothing yet.
+    /// An empty pool.
     pub fn new(helper: HelperProgram, means: EnabledLayers, own_files: OwnFiles, remedies: Remedies) -> Self {
         Self {
             own_files,
@@ -200,7 +200,7 @@ impl NamespacePool {
         &self.remedies
     }
 
-    /// `None`: each session then knows its own alone.
+    /// `None`: each session then knows only its own sockets.
     fn bound_sockets(&self) -> Option<BorrowedFd<'_>> {
         let make = || memfd_create("bound-sockets", MemfdFlags::CLOEXEC).ok();
         self.sockets.get_or_init(make).as_ref().map(AsFd::as_fd)
@@ -222,7 +222,7 @@ impl NamespacePool {
         *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
     }
 
-    /// The ground that a command under this plan runs on, where it has namespaces.
+    /// The namespaces for a command under this plan, if it uses any.
     pub(crate) fn ground_for(&self, plan: &Plan) -> Result<Option<Arc<SharedNamespaces>>, StartFailure> {
         plan.has(Layer::Namespaces).then(|| self.ground(&plan.network)).transpose()
     }
@@ -250,13 +250,13 @@ impl NamespacePool {
         self.bound_sockets().filter(|_| confinement.shares_sockets)
     }
 
-    /// The helper that was prepared for exactly this, if there is one.
+    /// The helper that was prepared for exactly this confinement, if there is one.
     pub(crate) fn prepared_helper(&self, preparation: &Preparation) -> Option<HelperConnection> {
         let (_, talk) = self.waiting().prepared.take_if(|(ready, _)| ready == preparation)?;
         Some(talk).filter(HelperConnection::is_there)
     }
 
-    /// The helper that stands ready for such a plan, if there is one.
+    /// The waiting helper that fits such a plan, if there is one.
     pub(crate) fn standing_helper(&self, plan: &Plan) -> Option<HelperConnection> {
         if !can_wait_for(plan) {
             return None;
@@ -314,7 +314,7 @@ impl NamespacePool {
         Ok(talk)
     }
 
-    /// Takes a helper that is about to exit. The command need not wait for that.
+    /// Takes a helper that is about to exit, so that the command need not wait for that.
     pub(crate) fn collect_later(&self, helper: Helper) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).push(helper);
     }
@@ -325,7 +325,7 @@ impl NamespacePool {
         done.retain(|helper| !helper.is_collected());
     }
 
-    /// Sends those that stand ready away.
+    /// Ends the helpers that wait.
     pub fn dismiss(&self) {
         *self.waiting() = Waiting::default();
     }
@@ -345,7 +345,7 @@ impl NamespacePool {
         })
     }
 
-    /// The ground for a network.
+    /// The namespaces for a network.
     pub fn ground(&self, network: &Network) -> Result<Arc<SharedNamespaces>, StartFailure> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ground)) = made.iter().find(|(it, _)| it == network) {

@@ -377,7 +377,7 @@ pub(crate) struct ObeyedName {
 }
 
 impl ObeyedName {
-    /// Looks at what of a path lies below a place. Names are compared without case, as some file systems do.
+    /// Looks at the part of a path below a place. Names are compared without case, as some file systems do.
     pub(crate) fn in_path(path: &Path, place: &Path) -> Option<Self> {
         let mut directory = place.to_owned();
         let mut rest = path.strip_prefix(place).ok()?.iter();
@@ -392,7 +392,7 @@ impl ObeyedName {
     }
 }
 
-/// A file of [`OBEYED_BELOW`] that would come with a directory of this path.
+/// A file of [`OBEYED_BELOW`] that a directory of this path could bring with it.
 pub(crate) struct ObeyedInside {
     pub(crate) obeyed: ObeyedName,
     /// The file, from the directory on.

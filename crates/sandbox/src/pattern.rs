@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
-    /// The path, where it is one and no pattern. It may be no text.
+    /// The path, if this is a path and not a pattern. It may not be UTF-8.
     plain: Option<PathBuf>,
-    /// The links that were resolved when the rule was made. One in the path itself was put there since.
+    /// The links that were resolved when the rule was made. A link that is in the path itself now was created since.
     resolved: Option<Vec<PathBuf>>,
 }
 
@@ -30,22 +30,22 @@ pub(crate) enum PatternStep {
     AnyDepth,
 }
 
-/// Why a pattern is none.
+/// The reason why a text is not a valid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("it is empty")]
     Empty,
     /// It is longer than any path.
     #[error("it is longer than any path")]
     TooLong,
-    /// The names in braces are names in one directory.
+    /// Braces contain alternatives for one name, so they cannot contain a `/`.
     #[error("braces cannot hold a `/`: write two patterns")]
     SlashInBraces,
     /// `..` behind a name that is a pattern.
     #[error("`..` can only stand at the beginning")]
     ParentBehindPattern,
-    /// A name that is no glob.
+    /// A name that is not a valid glob.
     #[error("{0}")]
     Glob(String),
 }
@@ -149,7 +149,7 @@ impl Pattern {
     }
 }
 
-/// The names of a path, separated by slashes. A slash in braces separates no names.
+/// The names of a path, separated by slashes. A slash in braces does not separate names.
 fn names(text: &str) -> Result<Vec<&str>, BadPattern> {
     let (mut depth, mut is_escaped) = (0_usize, false);
     for character in text.chars() {

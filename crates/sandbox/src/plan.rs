@@ -24,7 +24,7 @@ use crate::repository;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Where a command runs, as far as a policy speaks of it.
+/// The circumstances of a command on which its policy depends.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyContext {
     /// The directory that `workspace-write` is about, and from which relative places count. Absolute.
@@ -37,7 +37,7 @@ pub struct PolicyContext {
     pub kept: Vec<PathBuf>,
     /// Sockets and other places through which servers act for their clients: no command may even see them.
     pub doors: Vec<PathBuf>,
-    /// Directories in writable places that cannot be looked into. [`plan_for`] finds them.
+    /// Directories in writable places that cannot be read. [`plan_for`] finds them.
     pub barred: Vec<PathBuf>,
     /// Files that the runtime and its user's shells obey. [`plan_for`] takes them from the runtime.
     pub own_files: OwnFiles,
@@ -51,7 +51,7 @@ pub struct PolicyContext {
 /// The access to one place and everything below it that has no ruling of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
-    /// Where. Without links.
+    /// The place. Without links.
     pub path: PathBuf,
     /// The access that commands have.
     pub access: Access,
@@ -61,7 +61,7 @@ pub struct Ruling {
     pub pinned: bool,
 }
 
-/// Something that keeps a command from things.
+/// A mechanism of the kernel that enforces part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// User, mount, process and IPC namespaces, with a tree of files of its own.
@@ -87,7 +87,7 @@ pub struct Plan {
     pub rulings: Vec<Ruling>,
     /// Paths that commands must neither create nor remove.
     pub must_not_exist: Vec<MustNotExist>,
-    /// Sockets of others, which are hidden.
+    /// Sockets of programs outside, which are hidden.
     pub sockets: Vec<PathBuf>,
     /// The only places that may be read, where the tree cannot be changed to hide the others.
     pub readable: Option<Vec<PathBuf>>,
@@ -129,14 +129,14 @@ pub enum PlanError {
         #[source]
         reason: BadPattern,
     },
-    /// A pattern would have to be looked for in too many places.
+    /// Finding the matches of a pattern would take too many lookups.
     #[error(
         "the sandbox cannot look for `{pattern}`: there are more than {limit} files to look at; begin it with a directory"
     )]
     TooManyFiles {
         /// The pattern.
         pattern: String,
-        /// How many were looked at.
+        /// The limit of lookups.
         limit: usize,
     },
     /// This process is in a sandbox already.
@@ -147,7 +147,7 @@ pub enum PlanError {
     Nested {
         /// The policy that was asked for.
         policy: &'static str,
-        /// How the caller does that.
+        /// The advice how the caller does that.
         remedy: String,
     },
     /// This machine lacks what the policy needs.
@@ -162,7 +162,7 @@ pub enum PlanError {
     },
 }
 
-/// Plans what a confined command gets.
+/// Computes the plan for a confined command.
 pub fn plan(
     confined: &Confined,
     surroundings: &PolicyContext,
@@ -190,7 +190,7 @@ pub fn plan(
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
     must_not_exist.extend(ways.iter().flat_map(|way| way.kept("a socket of others")));
     let sockets = ways.into_iter().map(|way| way.end).collect();
-    // Elsewhere nothing comes or goes anyway.
+    // In places that are not writable, nothing can be created or removed anyway.
     let mut said = HashSet::new();
     must_not_exist.retain(|must_not_exist| {
         rulings.access_at(&must_not_exist.directory) == Some(Access::Write)
@@ -267,7 +267,7 @@ impl Plan {
         let all = self.repositories.iter().flat_map(|repository| {
             protect::CONFIGURATIONS.map(|configuration| repository.git_dir.join(configuration))
         });
-        // A rule about the file itself leaves nothing to judge.
+        // Where a rule names the file itself, that rule decides.
         let is_judged = |ruling: &Ruling, path: &Path| ruling.access == Access::Write && ruling.path != path;
         let all = all.filter(move |path| self.ruling_at(path).is_some_and(|ruling| is_judged(ruling, path)));
         all.filter(|_| self.has(Layer::Supervisor))
@@ -295,7 +295,7 @@ impl Plan {
     }
 }
 
-/// The most specific ruling over a path: they are in order, so it is the last that covers it.
+/// The most specific ruling for a path: they are in order, so it is the last that covers it.
 pub(crate) fn ruling_at<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
     rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
 }
@@ -426,7 +426,7 @@ fn is_out_of_sight(path: &Path, rulings: &Rulings) -> bool {
 fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<FollowedPath> {
     let hidden_anyway = |path: &Path| HIDDEN.iter().any(|hidden| path.starts_with(hidden));
     let ours = |path: &Path| match rulings.over(path) {
-        // The policy can name a socket that a command may use.
+        // The policy may allow a socket by name.
         Some(ruling) if ruling.access == Access::Write => {
             ruling.path == path || !ruling.path.starts_with("/tmp")
         }

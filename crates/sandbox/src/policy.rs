@@ -5,15 +5,15 @@ use crate::pattern::Pattern;
 /// The access that a command has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Everything that its user may.
+    /// Full access: everything that the user may do.
     FullAccess,
     /// Full access for the runtime: a sandbox around the runtime enforces its own limits.
     External,
-    /// Only what is said.
+    /// Only what the rules allow.
     Confined(Confined),
 }
 
-/// Limits on what a command may touch.
+/// Limits on what a command may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confined {
     /// The access where no rule says otherwise.
@@ -38,7 +38,7 @@ pub enum Base {
 /// The access to one place, or to all places that fit a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Where, with everything below.
+    /// The place, with everything below.
     pub place: Pattern,
     /// The access there.
     pub access: Access,
@@ -84,7 +84,7 @@ impl Default for Temporary {
 }
 
 impl Confined {
-    /// Nothing but a base, without the network.
+    /// A policy with only a base, without rules and network.
     pub fn new(base: Base) -> Self {
         Self { base, rules: Vec::new(), network: Network::Off, temporary: Temporary::default() }
     }

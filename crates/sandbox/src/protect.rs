@@ -17,9 +17,9 @@ use std::path::{Component, Path, PathBuf};
 /// A path that no command may create or, if there is something such as a link, remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MustNotExist {
-    /// The path. Without links, but for its last name.
+    /// The path. Its directories are without links.
     pub path: PathBuf,
-    /// The directory above it that is there; more may be missing between them.
+    /// The nearest directory above it that exists.
     pub directory: PathBuf,
     /// The rule behind it, in the words of the policy.
     pub origin: String,
@@ -34,7 +34,7 @@ pub(crate) const ORDERS: [&str; 6] =
 /// Those of them that the supervisor judges by their content.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 const HOOKS: &str = "hooks";
-/// Where repositories within a repository are kept.
+/// Directories in which a repository keeps other repositories.
 pub(crate) const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
 /// Directories of a repository in which there are no other repositories.
@@ -52,7 +52,7 @@ const MOST_NAMES: usize = 200_000;
 /// programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// Where its own files are.
+    /// The repository's own directory.
     pub git_dir: PathBuf,
     /// The top of the files that are checked out.
     pub work_tree: PathBuf,
@@ -83,7 +83,7 @@ pub(crate) struct Protected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConfigurationJudge {
     Supervisor,
-    /// Nothing, so every configuration stays as it is.
+    /// None, so every configuration stays as it is.
     Missing,
 }
 
@@ -119,7 +119,8 @@ pub(crate) fn add_protected(
     protection.found
 }
 
-/// Adds rulings for what the runtime and its user's shells obey, and returns what must neither come nor go.
+/// Adds rulings for files that the runtime and its user's shells obey, and returns the paths that must be neither
+/// created nor removed.
 pub(crate) fn add_own_files(
     surroundings: &PolicyContext,
     files: &dyn Files,
@@ -141,9 +142,9 @@ pub(crate) fn add_own_files(
         let below = |name: &str| FollowedPath::of(&directory.end.join(name), files);
         ways.extend(OwnFiles::STARTUP.map(|name| (FollowedPath::to(name, &directory.end, files), STARTUP)));
         ways.extend(OwnFiles::STARTUP_BELOW.map(|name| (below(name), STARTUP)));
-        // Where a link of the home leads into the workspace, the file is the workspace's own work.
+        // Where a link of the home directory leads into the workspace, the file is part of the work there.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
-            // Listed once, the names that are not there need no look each.
+            // After one listing, missing names need no lookup each.
             files.names(&directory.end);
             files.names(&directory.end.join(".config"));
             files.names(&directory.end.join(".local/share"));
@@ -216,7 +217,7 @@ pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> 
     if below.iter().any(is_ours) {
         return Some(format!("protected: configuration of Windlass ({CONFIGURATION} at any depth)"));
     }
-    // Commands that find their home unwritable often take the temporary directory for one.
+    // Commands that cannot write to their home often use the temporary directory instead.
     let is_place = |found: &ObeyedName| found.directory == ruling.path && ruling.origin != TEMPORARY;
     ObeyedName::in_path(path, &ruling.path).filter(is_place).map(|found| obeyed(found.name))
 }
@@ -253,7 +254,7 @@ struct Protection<'a> {
     runtime_began: Option<u64>,
     rulings: &'a mut Rulings,
     found: Protected,
-    /// The inner directories that were looked into, from which depth, and how many names.
+    /// The visited directories, each with the depth from which it was visited, and the number of names seen.
     seen: HashMap<PathBuf, usize>,
     names: usize,
 }
@@ -273,7 +274,7 @@ impl Protection<'_> {
         }
     }
 
-    /// Where a way leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
+    /// Resolves a path to its end, if it exists, and keeps commands from making it lead elsewhere.
     fn keep_to(&mut self, way: FollowedPath, origin: &str) -> Option<PathBuf> {
         self.found.must_not_exist.extend(way.kept(origin));
         way.leads_somewhere().then_some(way.end)
@@ -327,7 +328,7 @@ impl Protection<'_> {
         }
     }
 
-    /// A file that says where the repository is.
+    /// Handles a `.git` file, which says where the repository is.
     fn elsewhere(&mut self, root: &Path, file: &Path) {
         if let Some(real) = self.named_in(root, file) {
             self.orders(&real, root);
@@ -341,7 +342,7 @@ impl Protection<'_> {
         self.keep_to(FollowedPath::of(&directory.join(named), self.files), &origin(file))
     }
 
-    /// The repository stays where it is, and what gives orders in it stays as it is.
+    /// Keeps the repository in its place, and its obeyed files unchanged.
     fn orders(&mut self, repository: &Path, work_tree: &Path) {
         self.pin(repository);
         self.seal_orders(repository);
@@ -369,7 +370,7 @@ impl Protection<'_> {
         }
     }
 
-    /// Seals what gives orders in a repository, but for a configuration that the supervisor judges by its content.
+    /// Seals the obeyed files of a repository, except a configuration that the supervisor judges by its content.
     fn seal_orders(&mut self, repository: &Path) {
         for name in ORDERS {
             if !(CONFIGURATIONS.contains(&name) && self.is_judged(&repository.join(name))) {
@@ -513,7 +514,7 @@ impl Protection<'_> {
         for name in self.files.names(directory) {
             self.names += 1;
             let Some(path) = self.inner_directory(&directory.join(&name)) else { continue };
-            // Listed once, its names need no look each.
+            // After one listing, its names need no lookup each.
             self.files.names(&path);
             let is_repository = self.is_repository(&path);
             // A repository's own directories hold no other repositories. But a command that works here can make any
@@ -584,7 +585,7 @@ impl Protection<'_> {
         ["objects", "commondir", "config"].iter().any(|mark| self.files.kind(&directory.join(mark)).is_some())
     }
 
-    /// Whether it was not yet looked into, or only from further down, so that less of it was seen.
+    /// Whether it was not visited yet, or only from further down, so that less of it was seen.
     fn is_new(&mut self, directory: &Path, depth: usize) -> bool {
         match self.seen.get_mut(directory) {
             Some(earlier) if *earlier <= depth => false,

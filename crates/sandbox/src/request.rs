@@ -15,22 +15,22 @@ use windlass_sys::mark::Halves;
 /// A request to a helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HelperRequest {
-    /// Make a place for commands of one kind of network, and hand it over.
+    /// Create the namespaces for commands with one kind of network, and send them to the runtime.
     Ground { network: NetworkKind, users_from_outside: bool },
-    /// Find out whether namespaces with a tree of their own can be had.
+    /// Try whether namespaces with a tree of their own are possible.
     Try,
-    /// Enter the namespaces that come with this, make what all commands have in common, and wait.
+    /// Enter the passed namespaces, make the parts that all commands have in common, and wait.
     Stand { own_network: bool },
     /// Do everything that confines the next command, as far as it can be done before the command is known, and wait for
     /// it. Only for a helper that stands already.
     Prepare(Box<Preparation>),
-    /// Start a command under what was prepared.
+    /// Start a command in the prepared sandbox.
     Start(Box<LaunchRequest>),
     /// Confine a command and start it.
     Confine { confinement: Box<Confinement>, order: Box<LaunchRequest> },
 }
 
-/// A command to start, beside what confines it.
+/// A command to start, without its confinement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchRequest {
     pub(crate) program: CString,
@@ -83,22 +83,23 @@ pub(crate) enum Report {
     /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to
     /// collect.
     Failed { failure: Failure, uncollected: Option<u32> },
-    /// The ground is made; its namespaces come with this.
+    /// The namespaces were created; they come with this message.
     Made,
-    /// The users of the ground have to be named from outside; then the same channel says so.
+    /// The users of the new namespace must be mapped from outside; the runtime answers with this same message when it
+    /// has done so.
     NameUsers,
-    /// Everything but the command is ready; its watcher has this number.
+    /// Everything but the command is ready; the supervisor has this number.
     Prepared { watcher: u32 },
-    /// Something was refused.
+    /// An operation was denied.
     Denied(Denial),
 }
 
-/// A start that did not happen.
+/// A start that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The step that failed.
     pub stage: ConfineStep,
-    /// About which place, if about one.
+    /// The path that it concerned, if any.
     pub place: String,
     /// The kernel's error.
     pub errno: Errno,
@@ -107,9 +108,9 @@ pub struct Failure {
 /// The steps of confining a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfineStep {
-    /// Understanding what to do.
+    /// Reading the request.
     Order,
-    /// Using what was prepared before the command was known: it no longer fits the tree of files.
+    /// Using a sandbox that was prepared before the command was known: it no longer fits the tree of files.
     Prepared,
     /// Entering the control groups of the session.
     Group,
@@ -123,7 +124,7 @@ pub enum ConfineStep {
     Devices,
     /// The table of its processes.
     Processes,
-    /// The watcher.
+    /// Starting the supervisor.
     Watcher,
     /// Giving up privileges.
     Privileges,
@@ -131,7 +132,7 @@ pub enum ConfineStep {
     Landlock,
     /// The filter of system calls.
     Filter,
-    /// Starting the command: making its process and what belongs to it.
+    /// Starting the command: creating its process and what belongs to it.
     Command,
     /// Entering the working directory.
     Directory,
@@ -158,7 +159,7 @@ const STAGES: [(ConfineStep, &str); 15] = [
 ];
 
 impl ConfineStep {
-    /// As the end of a sentence that begins with "cannot".
+    /// The step as the end of a sentence that begins with "cannot".
     pub fn text(self) -> &'static str {
         STAGES.iter().find(|(stage, _)| *stage == self).map_or("", |(_, text)| text)
     }
@@ -347,7 +348,7 @@ pub(crate) fn mark_to_bytes(mark: Option<Halves>) -> Vec<u8> {
     out.bytes
 }
 
-/// `None`: these bytes are something else.
+/// `None`: these bytes are not a mark's message.
 pub(crate) fn mark_from_bytes(bytes: &[u8]) -> Option<Option<Halves>> {
     Reader { bytes }.limit()
 }

@@ -28,7 +28,7 @@ pub struct HelperProgram {
     pub arguments: Vec<CString>,
 }
 
-/// A command that is to be confined.
+/// A command to confine and start.
 #[derive(Debug)]
 pub struct Command<'a> {
     /// The file to execute, already found.
@@ -64,14 +64,14 @@ pub struct ConfinedProcess {
     pub watcher: Option<Process>,
     /// The helper that confined it, which is about to exit.
     pub helper: Pid,
-    /// Where the watcher tells what was refused.
+    /// The line on which the supervisor reports denials.
     pub line: Line,
     /// The egress listener on its loopback device: the runtime must serve it with a proxy that lets the listed hosts
     /// through.
     pub door: Option<OwnedFd>,
 }
 
-/// Why a confined command did not start. Nothing is left of it.
+/// The reason why a confined command did not start. None of its processes is left.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailure {
     /// The caller has no helper program.
@@ -80,13 +80,13 @@ pub enum StartFailure {
     /// The helper itself could not be started.
     #[error("cannot start the sandbox's helper: {0}")]
     Helper(LaunchFailure),
-    /// The helper could not be spoken to.
+    /// The channel to the helper failed.
     #[error("cannot speak to the sandbox's helper: {0}")]
     Channel(Errno),
     /// The helper stopped at a step.
     #[error("cannot {0}")]
     Confining(Failure),
-    /// The helper died without a word, or said what made no sense.
+    /// The helper died without an answer, or sent one that cannot be parsed.
     #[error("the sandbox's helper gave no answer")]
     Silent,
 }
@@ -127,7 +127,7 @@ pub fn launch(
     }
     passed.extend(pool.shared_sockets(&preparation.confinement));
     let task = HelperRequest::Confine { confinement: Box::new(preparation.confinement), order };
-    // One that stands ready is in its namespaces already. One that has just died, or is out of date, is replaced.
+    // A waiting helper is in its namespaces already. One that has just died, or no longer fits, is replaced.
     if let Some(talk) = pool.standing_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok()) {
         match hear_of_start(pool, talk) {
             Err(StartFailure::Confining(failure)) if failure.stage == ConfineStep::Prepared => {}
@@ -184,7 +184,7 @@ fn hear_of_start(pool: &NamespacePool, talk: HelperConnection) -> Result<Confine
     }
 }
 
-/// The terminal is the command's to take, in a session of its own.
+/// The descriptors of the streams. The command itself takes the terminal, in a session of its own.
 fn streams(stdio: Stdio<'_>) -> [BorrowedFd<'_>; 3] {
     match stdio {
         Stdio::Terminal { slave } => [slave; 3],
@@ -222,7 +222,7 @@ impl Line {
         while let Ok(message) = channel::receive(&self.end, Waiting::No) {
             match Report::read(&message.bytes) {
                 Some(Report::Denied(denial)) => taken.push(denial),
-                // The watcher is gone.
+                // The supervisor is gone.
                 None if message.bytes.is_empty() => break,
                 _ => {}
             }
@@ -231,7 +231,7 @@ impl Line {
     }
 }
 
-/// A helper that is at work. When this goes, so does the helper.
+/// The conversation with a helper at work. Dropping it ends the helper.
 #[derive(Debug)]
 pub(crate) struct HelperConnection {
     helper: Helper,
@@ -253,11 +253,11 @@ impl Helper {
     }
 }
 
-/// Longer than any helper takes on a machine that works at all.
+/// Longer than a helper takes on any working machine.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 impl HelperConnection {
-    /// Starts a helper, which waits for its orders.
+    /// Starts a helper, which waits for a request.
     pub(crate) fn begin(helper: &HelperProgram) -> Result<Self, StartFailure> {
         let (ours, theirs) = channel::pair().map_err(StartFailure::Channel)?;
         let nothing = open_nothing().map_err(StartFailure::Channel)?;
@@ -268,7 +268,8 @@ impl HelperConnection {
             environment: &[],
             directory: c"/",
             stdio: Stdio::Pipes { stdin, stdout, stderr },
-            // It takes on its session's when it has one. Until then it ends when we hang up.
+            // The helper takes on its session's mark when it gets one. Until then it ends when the runtime closes the
+            // channel.
             mark: None,
             open_files: None,
             limits: ProcessLimits::default(),
@@ -280,7 +281,7 @@ impl HelperConnection {
         Ok(Self { helper: Helper(helper), end: ours })
     }
 
-    /// Tells it what to do.
+    /// Sends it a request.
     pub(crate) fn order(&self, task: &HelperRequest, passed: &[BorrowedFd<'_>]) -> Result<(), StartFailure> {
         let orders = descriptor::in_memory("orders", &task.write()).map_err(StartFailure::Channel)?;
         let descriptors: Vec<BorrowedFd<'_>> =
@@ -338,7 +339,7 @@ impl HelperConnection {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // One that has said its last word is about to exit, and one that has not is not wanted any more.
+        // A helper that has sent its last report is about to exit, and any other is no longer wanted.
         let _ = self.0.signal(Signal::KILL);
         let _ = self.0.reap_blocking();
     }

@@ -14,7 +14,7 @@ pub(super) fn add(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     }
 }
 
-/// A call that is refused.
+/// A system call that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) errno: Errno,
@@ -23,7 +23,7 @@ pub(crate) struct Refused {
     pub(crate) rule: &'static str,
 }
 
-/// Why a call that is asked about is refused, whatever it is about; `None`: it depends.
+/// The refusal of a supervised call that is refused whatever its object; `None`: the decision depends on the object.
 pub(crate) fn refused(number: i64, arguments: &[u64; 6]) -> Option<Refused> {
     let of = |errno, what: &str, rule| Some(Refused { errno, what: what.to_owned(), rule });
     if let Some((_, name)) = FORBIDDEN.iter().find(|(it, _)| *it == number) {
@@ -48,7 +48,7 @@ pub(crate) fn refused(number: i64, arguments: &[u64; 6]) -> Option<Refused> {
     }
 }
 
-/// Whether a call with some arguments is refused whatever it is about.
+/// Whether a call with some arguments is refused whatever its object.
 #[cfg(test)]
 pub(super) fn is_named(number: i64) -> bool {
     refused(number, &[0; 6]).is_some()
@@ -81,7 +81,7 @@ fn open_flags(number: i64) -> Option<u8> {
     }
 }
 
-/// Calls that change the system itself, or reach around what the filter sees.
+/// Calls that change the system itself, or bypass the filter.
 const FORBIDDEN: &[(i64, &str)] = &[
     (n::SETNS, "setns"),
     (n::MOUNT, "mount"),
@@ -169,8 +169,8 @@ const MODES: &[(i64, u8)] = &[
 ];
 
 fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    // `openat2` keeps its mode and flags in memory, where no filter can look.
-    // Memory that not even the supervisor can read hides what a call is about.
+    // `openat2` keeps its mode and flags in memory, where no filter can look. A caller could even keep them in memory
+    // that the supervisor cannot read, and so hide the object of the call.
     const NOT_THERE: [i64; 6] =
         [n::CLONE3, n::OPENAT2, n::MEMFD_SECRET, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
     let perm = wanted.refusal(Errno::PERM);
@@ -183,7 +183,7 @@ fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     for command in terminals.into_iter().chain(SUBVOLUMES) {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], perm));
     }
-    // Programs that would like a file to be stored in another way try this, and go on without: it is not reported.
+    // Programs try this to have a file stored in another way, and go on without: the refusal is not reported.
     for command in ATTRIBUTES {
         let attributes = [Test::Is { argument: 1, value: command }];
         rules.push(Rule::when(n::IOCTL, attributes, FilterAction::Fail(Errno::PERM)));
@@ -211,9 +211,10 @@ fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     add_personalities(rules);
 }
 
-/// Where processes of others are in sight, calls that reach them by number, and what is shared with them by number.
+/// Refuses calls that reach processes of others by number, and objects shared with them by number, where such processes
+/// are visible.
 fn add_among_others(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    /// Which kind of number stands for one process.
+    /// The kinds of number that stand for one process.
     const ONE_PROCESS: [(i64, u32); 2] = [(n::SETPRIORITY, 0), (n::IOPRIO_SET, 1)];
     /// The argument that names the process concerned; 0 is the caller itself.
     const ABOUT: [(i64, u8); 9] = [
@@ -259,7 +260,7 @@ fn add_among_others(wanted: FilterOptions, rules: &mut Vec<Rule>) {
             wanted.refusal(Errno::PERM),
         ));
     }
-    // A process that cannot be looked into cannot be judged either.
+    // The supervisor must read its callers' memory, so no caller may hide it.
     const DUMPABLE: u32 = 4;
     let hides = [Test::Is { argument: 0, value: DUMPABLE }, Test::Is { argument: 1, value: 0 }];
     rules.push(Rule::when(n::PRCTL, hides, FilterAction::Fail(Errno::PERM)));
@@ -278,7 +279,8 @@ fn add_modes(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     }
 }
 
-/// Other systems' behaviour brings other systems' holes. How addresses are laid out is a debugger's business.
+/// Refuses personalities that emulate other systems, which have security holes of their own. Flags about the layout of
+/// addresses stay allowed: debuggers need them.
 fn add_personalities(rules: &mut Vec<Rule>) {
     const QUESTION: u32 = u32::MAX;
     const SYSTEM: u32 = 0xff;

@@ -28,7 +28,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// The directory at a path, with what is known of it from before if it has not changed since.
+    /// The directory at a path, with the facts known from before if it has not changed since.
     pub(super) fn at(path: &Path, before: Option<Self>) -> Self {
         let now = clock::of_files();
         let Some(stamp) = Stamp::of(path) else { return Self::default() };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::process::Pid;
 
-/// A thread that waits for an answer.
+/// A thread that waits for an answer to a supervised call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Caller {
     thread: Pid,
@@ -22,7 +22,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// `SRCH`: it is gone.
+    /// `SRCH`: the thread is gone.
     pub(super) fn of(thread: Pid) -> Result<Self, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{thread}/status")).map_err(|_| Errno::SRCH)?;
         Self::parse(thread, &text).ok_or(Errno::SRCH)
@@ -58,7 +58,7 @@ impl Caller {
         done
     }
 
-    /// How long it may make a file; `None`: as long as it likes.
+    /// The largest file that it may write; `None`: no limit.
     pub(super) fn longest_file(&self) -> Result<Option<u64>, Errno> {
         let text =
             std::fs::read_to_string(format!("/proc/{}/limits", self.thread)).map_err(|_| Errno::SRCH)?;
@@ -101,15 +101,15 @@ fn is_stopped_by(status: &str) -> bool {
     pending & set("SigCgt:") & !set("SigBlk:") & STOPPING != 0
 }
 
-/// The kind of device that terminals in programs are.
+/// The major number of the devices that are pseudo-terminals.
 const TERMINALS: u32 = 136;
 
-/// Whether this is a world with terminals of its own, which the watcher is the first process of.
+/// Whether the caller's namespaces have terminals of their own; the supervisor is the first process there.
 fn has_own_terminals() -> bool {
     std::process::id() == 1
 }
 
-/// Of a line whose second field is the name of a program, which may contain anything.
+/// Parses a line whose second field is the name of a program, which may contain anything.
 fn session_and_terminal(line: &str) -> Option<(u32, u32)> {
     let mut fields = line.rsplit_once(')')?.1.split_whitespace();
     let session = fields.nth(3)?.parse().ok()?;

@@ -20,17 +20,17 @@ use std::io::{Seek, SeekFrom, copy};
 use std::path::PathBuf;
 use windlass_sys::lockdown::notice::DescriptorScope;
 
-/// More than any command writes at a time.
+/// More drafts than any command writes at a time.
 pub(super) const MOST_DRAFTS: usize = 64;
 
-/// Which content a file may have.
+/// The content that a file may have.
 #[derive(Clone, Debug)]
 pub(super) enum ContentRule {
-    /// That of a configuration of such a repository.
+    /// A configuration of such a repository.
     Configuration(RepositoryOwner),
-    /// That of the file at this path, or none.
+    /// The content of the file at this path, or none.
     CopyOf(PathBuf),
-    /// That of an index, as long as git could have written it.
+    /// An index that git could have written.
     Index,
 }
 
@@ -41,12 +41,12 @@ pub(super) struct JudgedContent {
     /// The mode and times of the new file. A command does not change the mode of a configuration of the user's that
     /// exists.
     pub(super) like: Seen,
-    /// Whether the file that is there stays as it is: it has these bytes already, or more are to follow.
+    /// Whether the existing file stays as it is: it has these bytes already, or the caller is still writing more.
     pub(super) is_same: bool,
 }
 
 impl ContentRule {
-    /// The bytes of a file that is to come under a name, or why it must not.
+    /// Judges a file that is to get a name: returns its bytes, or the reason why it must not.
     pub(super) fn judge(&self, seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
         match self {
             Self::Configuration(owner) => owner.judge(seen, entry),
@@ -56,12 +56,12 @@ impl ContentRule {
     }
 }
 
-/// An open that is answered with a draft.
+/// An open that the supervisor answers with a draft.
 #[derive(Debug)]
 pub(super) struct DraftOpening {
     pub(super) entry: NamedEntry,
     pub(super) rule: ContentRule,
-    /// As the caller gave them.
+    /// The flags that the caller gave.
     pub(super) flags: OFlags,
     pub(super) mode: Mode,
 }
@@ -82,7 +82,8 @@ pub(super) struct Draft {
 type Stamp = (i64, u32, i64, i64);
 
 impl DraftOpening {
-    /// As the caller would open the file: it is made if need be, and what its mode forbids stays forbidden.
+    /// Makes a draft as the caller would open the file: the file is created if need be, and the rights that its mode
+    /// denies stay denied.
     pub(super) fn perform(&self, caller: &Caller) -> Result<(OwnedFd, DescriptorScope, Draft), Errno> {
         let (file, content, about) = caller.act(|| self.open())?;
         let heirs = if self.flags.contains(OFlags::CLOEXEC) {
@@ -126,12 +127,13 @@ impl DraftOpening {
 }
 
 impl Draft {
-    /// By this path the supervisor itself reaches the draft.
+    /// A path by which the supervisor itself can open the draft.
     pub(super) fn link(&self) -> String {
         format!("/proc/self/fd/{}", self.content.as_raw_fd())
     }
 
-    /// Judges what was written since the last time, and lets it count or answers with why it must not.
+    /// Judges the content if it was written since the last time, and puts it in the file's place or returns the reason
+    /// why it must not.
     pub(super) fn settle(&mut self) -> Option<Denial> {
         let about = fstat(&self.content).ok()?;
         let stamp = (about.st_size, about.st_mode, about.st_ctime, about.st_ctime_nsec as i64);

@@ -1,8 +1,10 @@
-//! Calls that are carried out in the caller's place, about what was judged and nothing else.
+//! Emulated system calls: the supervisor carries them out in the caller's place, on exactly the objects that were
+//! judged.
 //!
-//! Between a judgement and the kernel's own look at a path, another thread can change the path and another process the
-//! tree. Where only the judgement keeps something, the kernel therefore never gets to look: the watcher does what was
-//! asked for, with the directory that it holds, the name that it read, and the caller's own rights.
+//! Between a judgement and the kernel's own lookup of a path, another thread can change the path and another process
+//! the tree. Where only the judgement protects something, the kernel therefore must not look the path up again: the
+//! supervisor makes the call itself, with the directory that it holds, the name that it read, and the caller's own
+//! rights.
 
 mod opening;
 mod pair;
@@ -28,7 +30,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::OsString;
 use windlass_sys::lockdown::notice::DescriptorScope;
 
-/// Something to be done, and what with.
+/// A system call to carry out, with its parameters.
 #[derive(Debug)]
 pub(super) enum EmulatedSyscall {
     Make {
@@ -72,7 +74,7 @@ pub(super) enum EmulatedSyscall {
     Inotify(CreateFlags),
 }
 
-/// A file, and the bytes of it that were judged.
+/// A file, and those of its bytes that were judged.
 #[derive(Debug)]
 pub(super) struct JudgedCopy {
     pub(super) entry: NamedEntry,
@@ -84,7 +86,7 @@ pub(super) struct JudgedCopy {
 #[derive(Debug)]
 pub(super) enum Made {
     Directory(Mode),
-    /// A directory with an extended attribute from its first moment on.
+    /// A directory that has an extended attribute from its creation on.
     Marked {
         mode: Mode,
         mark: &'static str,
@@ -111,7 +113,7 @@ pub(super) enum Change {
 }
 
 impl EmulatedSyscall {
-    /// As the caller would do it.
+    /// Makes the call as the caller would.
     pub(super) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         match self {
             Self::Open(opening) => opening.perform(caller, patience),
@@ -188,7 +190,7 @@ pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(),
     written
 }
 
-/// Files with such a name are the supervisor's for a moment. No command may write one, or make one.
+/// The supervisor uses files with such a name for a moment. No command may create or write one.
 pub(super) const TEMPORARY: &str = ".windlass-copy-";
 
 /// A name that no other supervisor uses at the same time: two that write in one directory must not move each other's

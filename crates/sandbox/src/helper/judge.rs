@@ -55,11 +55,11 @@ use windlass_sys::process::Pid;
 pub(super) enum CallDecision {
     /// The kernel decides.
     GoOn,
-    /// No, by a rule.
+    /// A rule refuses the call.
     Refuse(Errno, Denial),
-    /// No, as without any rules.
+    /// The call fails as it would without rules.
     Fail(Errno),
-    /// Yes, and this is to be done.
+    /// The call is allowed, and the supervisor carries this out.
     CarryOut(Box<EmulatedSyscall>),
 }
 
@@ -71,12 +71,12 @@ impl CallDecision {
 
 type Judged = Result<CallDecision, Missing>;
 
-/// One command's rules.
+/// Judges calls by one command's rules.
 pub(super) struct Judge<'a> {
     pub(super) order: &'a Confinement,
     /// The mark of the command's session.
     pub(super) mark: Option<Halves>,
-    /// The number of the command, where it has one in a world of its own.
+    /// The number of the command, where it has namespaces of its own.
     pub(super) first: Pid,
     pub(super) indexes: ReadIndexes,
     /// The owners of sockets.
@@ -138,7 +138,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether such a call is never left to the kernel.
+    /// Whether such a call is never left to the kernel, because the supervisor carries it out.
     fn carries(&self, notice: &Notice, told: &SupervisedCall) -> bool {
         match told.subject {
             CallSubject::Opened { .. } => self.carries_open(wish::opening(notice).0),
@@ -189,7 +189,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether names are made, moved and removed by us: there are some that only we keep from coming into being.
+    /// Whether the supervisor creates, moves and removes names itself: only it can keep some names from being created.
     fn carries_names(&self) -> bool {
         self.is_alone() || self.order.keeps_names()
     }
@@ -203,7 +203,7 @@ impl Judge<'_> {
         if self.carries_names() { emulated().map(CallDecision::carry_out) } else { Ok(CallDecision::GoOn) }
     }
 
-    /// A path that could not be made out.
+    /// The answer to a call whose path cannot be read.
     fn hidden(&self, operation: Operation) -> CallDecision {
         let (target, rule) = ("a path that cannot be made out".to_owned(), "supervisor".to_owned());
         CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
@@ -247,7 +247,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Why a name that is not there must not come.
+    /// Why a missing name must not be created.
     fn made(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let must_not_exist = self.folded.must_not_exist(self.order, &path, |must_not_exist, path| {
@@ -268,7 +268,7 @@ impl Judge<'_> {
         (is_sealed || self.obeyed_in_older(path).is_some()).then(|| self.refused(operation, path))
     }
 
-    /// Why a path in a writable place must stay as it is, although no ruling is about it.
+    /// Why a path in a writable place must stay as it is, although no ruling names it.
     fn sealed(&self, path: &Path) -> Option<String> {
         self.sealed_in_place(path).or_else(|| self.written_index(path))
     }
@@ -293,7 +293,7 @@ impl Judge<'_> {
         self.folded.protected(self.order, path).filter(is_deeper).or(Some(exactly))
     }
 
-    /// Why nothing changes in a directory.
+    /// Why entries of a directory must not change.
     fn kept_entry(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let directory = &entry.directory;
         // Obeyed files in a repository or directory below the workspace may be removed with everything around them.
@@ -326,7 +326,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a directory is to be removed that is not empty. Of what is denied, nothing is said.
+    /// Whether a non-empty directory is to be removed. Says no for denied directories, so that their content is not
+    /// revealed.
     fn is_filled_directory(&self, notice: &Notice, entry: &NamedEntry) -> bool {
         let path = entry.path();
         let is_denied = self.ruling_at(&path).is_some_and(|ruling| ruling.access == Access::Deny);
@@ -337,7 +338,7 @@ impl Judge<'_> {
             })
     }
 
-    /// Why a name that is there must not go: it is protected itself, or a link that bears such a name.
+    /// Why an existing name must not be removed: it is protected itself, or is a link with a protected name.
     fn gone(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         if let Some(must_not_exist) = self.must_not_exist(entry) {
             return Some(refused_birth(operation, entry, must_not_exist));
@@ -376,7 +377,7 @@ impl Judge<'_> {
         !(is_free && above.is_some_and(|above| above.access == Access::Write) && !ruling.path.is_dir())
     }
 
-    /// Under another name a file could be changed that must not be, or read.
+    /// A second name would allow changes or reads of a protected file.
     fn linked(&self, notice: &Notice, from: PathArgument, to: PathArgument) -> Judged {
         let to = Located::of(notice, to)?.entry()?;
         if to.exists() {
@@ -388,7 +389,7 @@ impl Judge<'_> {
         }
         let seen = object(notice, from, Links::FollowedUnless(4))?.look(wish::linking_follows(notice)?)?;
         match self.is_kept(&seen) {
-            // The kernel says so without a sandbox, too.
+            // The kernel would refuse this without a sandbox, too.
             true if !seen.owner_lets_link() => Ok(CallDecision::Fail(Errno::PERM)),
             true => {
                 let refused = self.refused_there(Operation::Link, &seen, &seen.path);
@@ -411,7 +412,7 @@ impl Judge<'_> {
             return Ok(unless_across_devices(refused, Some(&from.directory), &to));
         }
         let flags = wish::renaming(notice);
-        // A regular file brings no repository, and most that is renamed is one: no index is read for it.
+        // Most renamed objects are regular files, which contain no repository: so no index is read for them.
         let may_bring = |entry: &NamedEntry| entry.look().is_ok_and(|seen| !seen.is_regular());
         let brought = |from: &NamedEntry, to: &NamedEntry| {
             may_bring(from).then(|| self.moved_onto_gitlink(&from.path(), &to.path())).flatten()
@@ -463,7 +464,7 @@ impl Judge<'_> {
             || self.is_foreign_memory(&seen.path)
     }
 
-    /// The same, and what other programs obey in repositories and directories that were there before the runtime.
+    /// The same, and objects that other programs obey in repositories and directories that existed before the runtime.
     fn is_kept(&self, seen: &Seen) -> bool {
         self.is_kept_for_good(seen) || self.is_obeyed(seen)
     }

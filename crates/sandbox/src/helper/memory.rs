@@ -4,12 +4,12 @@
 use rustix::io::Errno;
 use windlass_sys::lockdown::notice::{Notice, read_memory};
 
-/// Why something cannot be had of a caller, or at a path.
+/// The reason why a caller's memory or a path cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// The kernel would say this.
+    /// The kernel would return this error.
     Fails(Errno),
-    /// It may be there, and we cannot make it out.
+    /// The object may exist, but the supervisor cannot find it.
     Hidden,
 }
 

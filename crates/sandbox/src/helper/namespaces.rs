@@ -10,7 +10,7 @@ use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::namespace::{self, Own, Spaces, Users};
 use windlass_sys::lockdown::{Twin, fork};
 
-/// The namespaces of users and, but for the open network, of the network.
+/// Creates the user namespace and, except for the open network, the network namespace.
 pub(super) fn make(
     network: NetworkKind,
     users_from_outside: bool,
@@ -37,7 +37,7 @@ fn make_spaces(
         namespace::map_users("self", Users::Only(own))?;
     }
     for (setting, limit) in limits {
-        // Where settings cannot be written, all that the user has can be used up.
+        // Where the settings cannot be written, commands can use up all of the user's share.
         let _ = std::fs::write(setting, limit.to_string());
     }
     let mut spaces = vec![namespace::hold(Spaces::USER)?];

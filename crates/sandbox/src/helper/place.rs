@@ -1,6 +1,6 @@
-//! Where a caller's path leads, as its caller would find it: from its own root, directory or open descriptor.
+//! Resolves a caller's path as the caller would: from its own root, directory or open descriptor.
 //!
-//! What is found is held, so that what was judged is what is used, whatever becomes of the path meanwhile.
+//! The found object is held, so that the judged object is the one that is used, even if the path changes meanwhile.
 
 use super::memory::{Missing, path_at};
 use super::process_links;
@@ -18,18 +18,18 @@ use std::rc::Rc;
 use windlass_sys::lockdown::notice::Notice;
 use windlass_sys::process::Pid;
 
-/// A path, and where it begins for the caller.
+/// A path, and the point where it begins for the caller.
 #[derive(Debug)]
 pub(super) struct Located {
-    /// The caller's root, working directory or open descriptor, in the table of processes.
+    /// The caller's root, working directory or open descriptor, as a path in `/proc`.
     base: String,
-    /// As it was given; nothing: the base itself is meant.
+    /// The path as it was given; empty: the base itself is meant.
     rest: OsString,
-    /// The caller, which `/proc/self` on the way means.
+    /// The caller, to which `/proc/self` on the way refers.
     caller: Pid,
 }
 
-/// Something that is there.
+/// An object that exists.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     hold: Rc<OwnedFd>,
@@ -37,16 +37,16 @@ pub(super) struct Seen {
     pub(super) about: Stat,
 }
 
-/// A name in a directory, whether or not there is something of that name.
+/// A name in a directory, whether or not the name exists.
 #[derive(Clone, Debug)]
 pub(super) struct NamedEntry {
     pub(super) directory: Seen,
     pub(super) name: OsString,
-    /// The name with the slash after it that its caller gave, to which the kernel has things to say.
+    /// The name as the caller gave it, perhaps with a slash at its end, which changes the kernel's errors.
     pub(super) given: OsString,
 }
 
-/// Where a path that is opened ends.
+/// The end of a path that is opened.
 #[derive(Debug)]
 pub(super) enum End {
     /// At a name in a directory.
@@ -124,7 +124,7 @@ impl Located {
 
     fn open_base(&self) -> Result<OwnedFd, Missing> {
         open(self.base.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| match errno {
-            // There is no descriptor of that number.
+            // The caller has no descriptor of that number.
             Errno::NOENT => Missing::Fails(Errno::BADF),
             errno => missing(errno),
         })
@@ -213,7 +213,7 @@ fn absolute(path: &Path, caller: Pid) -> Located {
     Located { base: format!("/proc/{caller}/root"), rest: rest.to_owned(), caller }
 }
 
-/// Why nothing was found: because there is nothing, or because it cannot be seen.
+/// The error where a path led nowhere: because there is nothing, or because it cannot be seen.
 fn missing(errno: Errno) -> Missing {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::BADF | Errno::NAMETOOLONG => {
@@ -239,7 +239,7 @@ impl Seen {
         Ok(Self { hold: Rc::new(hold), path, about })
     }
 
-    /// The same where it is by now.
+    /// The same object at its present path.
     pub(super) fn again(&self) -> Option<Self> {
         let (about, path) = (fstat(&self.hold).ok()?, std::fs::read_link(self.link()).ok()?);
         Some(Self { hold: Rc::clone(&self.hold), path, about })
@@ -261,7 +261,7 @@ impl Seen {
         self.kind() == FileType::Fifo
     }
 
-    /// The kernel's own word on whether anything here can be changed.
+    /// Whether the kernel reports its mount as read-only.
     pub(super) fn is_on_read_only_mount(&self) -> bool {
         fstatvfs(&self.hold).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::RDONLY))
     }
@@ -271,7 +271,7 @@ impl Seen {
         fstatfs(&self.hold).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
     }
 
-    /// Whether its owner lets us write: the kernel asks that first, and says afterwards that the place is read-only.
+    /// Whether its mode lets this user write: the kernel checks that first, and the read-only mount afterwards.
     pub(super) fn owner_lets_write(&self) -> bool {
         let answer = accessat(CWD, self.link(), Access::WRITE_OK, AtFlags::empty());
         matches!(answer, Ok(()) | Err(Errno::ROFS))
@@ -305,7 +305,7 @@ impl Seen {
         !is_limited || self.is_own() || is_safe()
     }
 
-    /// A name by which we reach exactly this.
+    /// A path by which the supervisor can open exactly this object.
     pub(super) fn link(&self) -> String {
         own_link(&self.hold)
     }
@@ -335,7 +335,7 @@ impl NamedEntry {
         self.directory.path.join(&self.name)
     }
 
-    /// The same where its directory is by now.
+    /// The same name, with its directory's present path.
     pub(super) fn again(&self) -> Option<Self> {
         Some(Self { directory: self.directory.again()?, ..self.clone() })
     }

@@ -32,7 +32,7 @@ pub(super) struct Prepared {
 /// Whether a helper has confined itself already.
 enum Lock {
     Closed,
-    /// It is about to get a terminal, which has to be mounted first.
+    /// It waits for a terminal, which has to be mounted first.
     Open(Given),
 }
 
@@ -94,7 +94,7 @@ impl Prepared {
     }
 }
 
-/// Tells whether anything was mounted or unmounted in the mount namespace that this process was in at first.
+/// Detects mounts and unmounts in the first mount namespace of this process.
 pub(super) struct MountChanges(OwnedFd);
 
 impl MountChanges {

@@ -14,22 +14,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use windlass_sys::process::Pid;
 
-/// Links that mean another process for each one that follows them.
+/// Links that lead each process that follows them to its own directory.
 const LINKS: [&str; 2] = ["self", "thread-self"];
 
-/// Whether a path led to the supervisor's own part of the table of processes. Perhaps its caller named exactly that.
+/// Whether a path led to the supervisor's own directory in `/proc`. The caller may have named exactly that.
 pub(super) fn is_about_us(seen: &Seen) -> bool {
     seen.path.starts_with(format!("/proc/{}", std::process::id())) && seen.is_of_processes()
 }
 
-/// Whether a path may lead through such a link. One that led nowhere may have failed because of it.
+/// Whether a path may lead through such a link. A path that led nowhere may have failed because of it.
 pub(super) fn names_itself(path: &Path) -> bool {
     path.components().any(|name| LINKS.iter().any(|link| name.as_os_str() == *link))
 }
 
 /// The target of such a link for a caller. `None`: this is another link.
 pub(super) fn target(directory: &Seen, name: &OsStr, caller: Pid) -> Option<OsString> {
-    /// The number of the root of every table of processes.
+    /// The inode number of the root of every `/proc`.
     const ROOT: u64 = 1;
     let is_one = LINKS.iter().any(|link| name == *link)
         && directory.about.st_ino == ROOT

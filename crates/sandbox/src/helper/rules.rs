@@ -1,4 +1,4 @@
-//! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
+//! The restrictions that a helper puts on itself: Landlock for files, a filter for system calls.
 
 use crate::confinement::Confinement;
 use crate::policy::Access;
@@ -17,13 +17,14 @@ pub(super) fn enforce_landlock(order: &Confinement) -> Result<(), Failure> {
         Some(_) => Rights::WRITE.and(Rights::READ).and(Rights::EXECUTE),
         None => Rights::WRITE,
     };
-    // The supervisor connects for the command. A message for another socket can be sent past it, with `sendmsg`.
+    // The supervisor connects for the command. Without this a command could send a message to another socket past the
+    // supervisor, with `sendmsg`.
     let handled = handled.and(Rights::REACH_SOCKETS);
     let no_tcp = !order.own_network && order.network != NetworkKind::On;
     let beyond = Beyond { no_tcp, scoped: true };
     let mut rules = Ruleset::over(handled, beyond, Version(order.landlock)).map_err(failed)?;
     let shared = common(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::empty()));
-    // Places of the plan are without links. One that has some by now is somewhere else.
+    // Places of the plan are without links. A place that has a link by now leads elsewhere.
     let planned = planned(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::NO_SYMLINKS));
     for (path, rights, how) in planned.chain(shared) {
         allow(&mut rules, (&path, how), rights)

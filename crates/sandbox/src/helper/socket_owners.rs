@@ -39,7 +39,7 @@ pub(super) struct SocketOwners<'a> {
     namespaces: Namespaces<'a>,
     /// Inodes of sockets that processes of this session have bound.
     bound: RefCell<HashSet<u32>>,
-    /// The same of every session of the runtime, each with the number of the session's authority, in a file.
+    /// The same for every session of the runtime, each with the number of the session's authority, in a file.
     shared: Option<OwnedFd>,
     authority: &'a AuthorityNumbers,
 }
@@ -47,7 +47,7 @@ pub(super) struct SocketOwners<'a> {
 /// The inode of a socket and the authority that it was bound with, as they stand in the shared file.
 const RECORD: usize = 8;
 
-/// When so many were bound, those that are gone are forgotten.
+/// At this number, sockets that no longer exist are forgotten.
 const MOST_BOUND: usize = 16 * 1024;
 /// The shared file begins anew at this length: other sessions then forget the oldest sockets.
 const LONGEST_SHARED: u64 = 1 << 20;
@@ -61,7 +61,7 @@ impl<'a> SocketOwners<'a> {
         Self { namespaces, bound: RefCell::default(), shared, authority }
     }
 
-    /// A process of this session is about to bind a socket, which had no name before.
+    /// Records that a process of this session is about to bind a socket, which had no name before.
     pub(super) fn note_bound(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let inode = fstat(socket)?.st_ino as u32;
         let mut bound = self.bound.borrow_mut();
@@ -86,7 +86,7 @@ impl<'a> SocketOwners<'a> {
         let _ = rustix::io::write(shared, &record(inode, self.authority.own));
     }
 
-    /// The session that has bound these sockets; of several, the one that this command may do least with.
+    /// The session that has bound these sockets; if several have, the one whose authority this command covers least.
     fn owner_of<'b>(&self, sockets: impl Iterator<Item = &'b UnixSocket>) -> Owner {
         let bound = self.bound.borrow();
         let shared = std::cell::OnceCell::new();

@@ -37,7 +37,7 @@ use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::process::Pid;
 use windlass_sys::signal::{self, Signal};
 
-/// The watcher's whole life.
+/// Runs the supervisor to its end.
 pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: SupervisorOrigin) -> ! {
     let kept: Vec<&OwnedFd> =
         [channel, line].into_iter().chain(outside.map(UnixSockets::descriptor)).collect();
@@ -92,15 +92,15 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: S
     exit(0);
 }
 
-/// Where a watcher comes from.
+/// The circumstances in which a supervisor is started.
 pub(super) struct SupervisorOrigin {
-    /// Whether it has a world of its own.
+    /// Whether it has namespaces of its own.
     pub(super) world: NamespaceScope,
-    /// The number of the helper outside.
+    /// The number that the helper has outside.
     pub(super) helper: Pid,
 }
 
-/// Answers with the number of the command, where it has one in a world of its own.
+/// Returns the number of the command, where it has namespaces of its own.
 fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, Failure> {
     let mut first = Pid::new(0);
     if world == NamespaceScope::Own {
@@ -122,7 +122,7 @@ fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, 
     Ok(first)
 }
 
-/// Settings of the kernel that the administrator may write, wherever its process is.
+/// Kernel settings that root may write, in whatever namespace.
 const SETTINGS: [&std::ffi::CStr; 5] =
     [c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/irq", c"/proc/bus", c"/proc/fs"];
 
@@ -135,7 +135,7 @@ fn put_process_table() -> Result<(), Errno> {
 /// temporary files, in a directory that many of them share.
 fn count_from(helper: Pid) -> Pid {
     const LAST: &str = "/proc/sys/kernel/ns_last_pid";
-    // A kernel without it counts from the watcher, which is the first.
+    // A kernel without this file counts from the supervisor, which is process 1.
     let _ = std::fs::write(LAST, (helper.get() - 1).to_string());
     let last = std::fs::read_to_string(LAST).ok().and_then(|text| text.trim().parse().ok());
     Pid::new(last.unwrap_or(1_u32) + 1)
@@ -158,24 +158,24 @@ fn keep_settings() -> Result<(), Errno> {
     Ok(())
 }
 
-/// One command, watched.
+/// The loop that answers one command's supervised calls.
 struct Watch<'a> {
     judge: Judge<'a>,
     channel: &'a OwnedFd,
     listener: Listener,
     births: Option<OwnedFd>,
-    /// Which directory a watch of births is about, by its number.
+    /// The index of the protected name that an inotify watch is for, by the watch's number.
     cradles: HashMap<i32, usize>,
-    /// How often each was refused, by operation, target and rule.
+    /// How often each operation was refused, by operation, target and rule.
     told: HashMap<(u8, String, String), Count>,
-    /// How much was refused after that.
+    /// The number of refusals after the list is full.
     beyond: Count,
     waiters: Waiters,
-    /// Files that are being written, by their watches.
+    /// Files that are being written, by their inotify watches.
     drafts: Vec<(i32, Draft)>,
 }
 
-/// How often something was refused.
+/// The count of a repeated refusal.
 #[derive(Default)]
 struct Count {
     times: u32,
@@ -183,7 +183,7 @@ struct Count {
 }
 
 impl Count {
-    /// How often by now, if that is worth a message: a few are counted exactly, many to a sixteenth.
+    /// The count, if it is worth a message: a few are counted exactly, many to a sixteenth.
     fn one_more(&mut self) -> Option<u32> {
         self.times = self.times.saturating_add(1);
         (self.times - self.told > self.told / 16).then(|| {
@@ -193,7 +193,7 @@ impl Count {
     }
 }
 
-/// Whether an emulated call came to an end.
+/// Whether an emulated call was completed.
 enum Carried {
     Out,
     /// It has to be judged again.
@@ -204,13 +204,14 @@ enum Carried {
 const MOST_JUDGEMENTS: usize = 16;
 /// More different denials than a reader needs; later ones are only counted.
 const MOST_TOLD: usize = 256;
-/// A message has to fit.
+/// A denial must fit into one message.
 const LONGEST_TARGET: usize = 1500;
 
 impl<'a> Watch<'a> {
     fn new(judge: Judge<'a>, channel: &'a OwnedFd, listener: Listener) -> Self {
         let order = judge.order;
-        // The runtime reads when it is asked. Until then every message has to fit; the kernel grants less than this.
+        // The runtime reads only when a caller asks for denials. Until then every message has to fit; the kernel grants
+        // less than this.
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(channel, 1 << 20);
         let births = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         let mut cradles = HashMap::new();
@@ -265,7 +266,8 @@ impl<'a> Watch<'a> {
         for _ in 0..MOST_JUDGEMENTS {
             match self.judge.answer(&notice) {
                 CallDecision::GoOn => return self.listener.go_on(&notice),
-                // Its number may be another's by now, and what was read another's too.
+                // The caller no longer waits: another process may have its number by now, and the bytes may have been
+                // read from that one.
                 _ if !self.listener.still_asks(&notice) => return,
                 CallDecision::Refuse(errno, denial) => {
                     self.tell(denial);
@@ -329,7 +331,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Lets what was written to drafts count.
+    /// Judges the written drafts and puts them in place.
     fn settle_drafts(&mut self) {
         let refused: Vec<Denial> = self.drafts.iter_mut().filter_map(|(_, draft)| draft.settle()).collect();
         for denial in refused {
@@ -354,7 +356,7 @@ impl<'a> Watch<'a> {
     }
 
     fn report(&self, denial: Denial) {
-        // A runtime that does not read has more urgent things to do than we have.
+        // The channel is full: the runtime does not read now, and the supervisor must not wait for it.
         let _ = channel::send(self.channel.as_fd(), &Report::Denied(denial).write(), &[], Waiting::No);
     }
 

@@ -9,7 +9,7 @@ use crate::policy::{Access, Confined};
 use crate::protect::{self, MustNotExist};
 use std::path::{Path, PathBuf};
 
-/// More than any tree that is walked in a moment.
+/// More files than any tree has that can be walked in a moment.
 const MOST_FILES: usize = 200_000;
 
 /// The results of rules beside rulings.
@@ -41,13 +41,13 @@ pub(super) fn add_rules(
         let origin = format!("{} {}", name(rule.access), rule.place.text());
         let way = FollowedPath::of(&start, files);
         if let Some(missing) = way.missing().filter(|_| steps.is_empty() && rule.access == Access::Write) {
-            // A command makes it, also under a name that is protected otherwise.
+            // A command may create the path, even if another rule protects the name.
             if is_writable(rulings, &way.end) && missing.parent() == Some(&*way.end) {
                 must_not_exist.extend(protect::not_yet(&missing, &way.end));
                 rulings.push(Ruling::new(missing, rule.access, origin));
                 continue;
             }
-            // Where a command can make it, it must not come as a link, nor bring protected names with it.
+            // Where a command can create it, it must not create it as a link, nor with protected names inside.
             must_not_exist.extend(protect::not_yet(&missing, &way.end));
             remarks.push(format!(
                 "`{}` was to be writable, but there is no {}; make the directory first",
@@ -67,7 +67,7 @@ pub(super) fn add_rules(
         let ways = match (steps.is_empty(), way.leads_somewhere()) {
             (true, _) => vec![way],
             (false, true) => {
-                // Links are not followed below, but what was named may be one.
+                // Links below are not followed, but the named path itself may be a link.
                 must_not_exist.extend(way.kept(&origin));
                 let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
                 if search.walk(&way.end, &steps).is_err() {
@@ -109,7 +109,8 @@ pub(super) fn add_rules(
     Ok(Ruled { must_not_exist, remarks })
 }
 
-/// A rule that hides nothing may be a slip of the pen. The file may also come later, so it is no error.
+/// The remark for a rule that hides nothing, which may be a mistake. It is no error, because the file may also be
+/// created later.
 fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
     match path {
         Some(path) => format!("`{rule}` was to be hidden, but there is no {}", path.display()),
@@ -128,7 +129,7 @@ struct LinkedPlace {
 }
 
 impl LinkedPlace {
-    /// Answers with why the rule has no effect, where a person named the place.
+    /// Returns the reason why the rule has no effect, where the user named the place.
     fn add(self, rulings: &mut Rulings, must_not_exist: &mut Vec<MustNotExist>) -> Option<String> {
         let Self { way, links, ruling } = self;
         let above = links.iter().filter_map(|link| Some((link, link.parent()?)));

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(crate) struct Rulings {
     all: Vec<Ruling>,
-    /// Which one is about a place.
+    /// The index of the ruling for each place.
     places: HashMap<PathBuf, usize>,
 }
 
 impl Rulings {
-    /// Adds one. Of several for one place, the last counts.
+    /// Adds a ruling. If several name one place, the last counts.
     pub(crate) fn push(&mut self, ruling: Ruling) {
         match self.places.get(&ruling.path).and_then(|place| self.all.get_mut(*place)) {
             Some(same) => {
@@ -33,7 +33,7 @@ impl Rulings {
         self.all.len()
     }
 
-    /// Takes back what was added about places of which nothing was known before.
+    /// Removes the rulings that were added for places that had none before.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.all.truncate(length);
         self.places.retain(|_, place| *place < length);

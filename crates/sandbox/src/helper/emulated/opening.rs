@@ -15,23 +15,23 @@ use windlass_sys::lockdown::notice::DescriptorScope;
 #[derive(Debug)]
 pub(in crate::helper) struct Opening {
     pub(in crate::helper) what: What,
-    /// As the caller gave them.
+    /// The flags that the caller gave.
     pub(in crate::helper) flags: OFlags,
     pub(in crate::helper) mode: Mode,
 }
 
-/// Which file.
+/// The file to open.
 #[derive(Debug)]
 pub(in crate::helper) enum What {
-    /// The one of this name, or a new one.
+    /// The file of this name, or a new one.
     Named(NamedEntry),
-    /// This one.
+    /// This file, which is held.
     Held(Seen),
     /// The terminal of the caller.
     Terminal(PathBuf),
 }
 
-/// Whether an open may wait.
+/// Whether an open may block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::helper) enum Patience {
     None,
@@ -41,17 +41,17 @@ pub(in crate::helper) enum Patience {
 /// The result of an emulated call.
 #[derive(Debug)]
 pub(in crate::helper) enum Opened {
-    /// It was not about an open file.
+    /// The call returned no descriptor.
     Nothing,
-    /// So many bytes were sent.
+    /// The number of bytes that were sent.
     Count(usize),
-    /// This file, for these.
+    /// The file, and the scope of the caller's descriptor.
     File(OwnedFd, DescriptorScope),
-    /// This file, which is judged when it is written.
+    /// The draft of a file, which is judged after it was written.
     Draft(OwnedFd, DescriptorScope, Box<Draft>),
     /// Two sockets.
     Pair(MadePair),
-    /// It would have to be waited for.
+    /// The call would block.
     Later,
 }
 
@@ -85,7 +85,7 @@ impl Opening {
 
     fn open(&self, patience: Patience) -> Result<OwnedFd, Errno> {
         let waiting = if patience == Patience::None { OFlags::NONBLOCK } else { OFlags::empty() };
-        // A terminal must not become ours.
+        // The terminal must not become the supervisor's controlling terminal.
         let flags = self.flags | waiting | OFlags::NOCTTY | OFlags::CLOEXEC;
         let there = flags - (OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW);
         match &self.what {

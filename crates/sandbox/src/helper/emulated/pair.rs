@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use windlass_sys::lockdown::notice::{DescriptorScope, Listener, Notice, write_memory};
 
-/// A pair that is asked for.
+/// A requested pair.
 #[derive(Debug)]
 pub(in crate::helper) struct SocketPair {
     flags: SocketFlags,
@@ -19,7 +19,7 @@ pub(in crate::helper) struct SocketPair {
     address: u64,
 }
 
-/// A pair that was made.
+/// A pair that was created.
 #[derive(Debug)]
 pub(in crate::helper) struct MadePair {
     sockets: [OwnedFd; 2],
@@ -46,7 +46,7 @@ impl SocketPair {
 }
 
 impl MadePair {
-    /// Puts both sockets into the caller, tells it their numbers, and answers.
+    /// Puts both sockets into the caller, writes their numbers into its memory, and answers the call.
     pub(in crate::helper) fn give(self, listener: &Listener, notice: &Notice) {
         match self.put(listener, notice) {
             Ok(()) => listener.done(notice),
@@ -55,7 +55,7 @@ impl MadePair {
     }
 
     fn put(self, listener: &Listener, notice: &Notice) -> Result<(), Errno> {
-        // Memory that cannot be written is found out before the caller has anything.
+        // Writes to the caller's memory first: if that fails, the caller gets no descriptor.
         write_memory(notice.pid, self.address, &[0xff; 2 * size_of::<i32>()])?;
         let mut numbers = Vec::new();
         for socket in &self.sockets {

@@ -21,7 +21,7 @@ pub(in crate::helper) struct SocketCall {
     pub(in crate::helper) request: Request,
 }
 
-/// The other side.
+/// The peer of a call.
 #[derive(Debug)]
 pub(in crate::helper) enum Peer {
     /// The socket that is bound to exactly this file.
@@ -65,7 +65,7 @@ impl SocketCall {
         }
         fcntl_setfl(&self.socket, flags)?;
         match answer {
-            // A second call waits for what the first has begun.
+            // A second call waits for the connection that the first has begun.
             Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => Ok(Opened::Later),
             answer => answer.map(|()| Opened::Nothing),
         }
@@ -80,7 +80,7 @@ impl SocketCall {
             return Ok(());
         }
         let mut left = socket_timeout(&self.socket, Timeout::Send)?.unwrap_or(Duration::MAX);
-        // timer: nothing else tells of a caller's signals.
+        // timer: no event announces a caller's signals.
         while !is_settled(&self.socket, LOOK_AGAIN.min(left)) {
             left = left.saturating_sub(LOOK_AGAIN);
             if left.is_zero() {

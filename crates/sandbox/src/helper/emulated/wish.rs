@@ -124,13 +124,13 @@ fn mode(raw: u64) -> Mode {
     Mode::from_raw_mode(raw as u32 & PERMISSIONS)
 }
 
-/// All ones: it stays as it is.
+/// All ones: the owner stays as it is.
 fn owner(user: u64, group: u64) -> Change {
     let given = |raw: u64| Some(raw as u32).filter(|raw| *raw != u32::MAX);
     Change::Owner(given(user).map(Uid::from_raw), given(group).map(Gid::from_raw))
 }
 
-/// In what the second number of a time counts.
+/// The unit of the second number of a time.
 #[derive(Clone, Copy)]
 enum Unit {
     Nanoseconds,

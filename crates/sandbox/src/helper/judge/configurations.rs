@@ -40,7 +40,8 @@ pub(in crate::helper) enum RepositoryOwner {
 }
 
 impl Judge<'_> {
-    /// How the configuration of this name is judged; `None`: it is none, or the policy leaves it to the command.
+    /// How the configuration of this name is judged; `None`: the name is no configuration's, or the policy leaves it to
+    /// the command.
     pub(super) fn owner_of_configuration(&self, directory: &Seen, name: &OsStr) -> Option<RepositoryOwner> {
         let path = directory.path.join(name);
         if self.is_configuration_of_user(&path) {
@@ -93,7 +94,8 @@ impl Judge<'_> {
         Some(RepositoryOwner::User.refusal(Operation::ChangeAttributes, &seen.path, reason))
     }
 
-    /// With the configuration every setting in it would go. A repository below the workspace may go as a whole.
+    /// Removing the configuration would remove every setting in it. A repository below the workspace may be removed as
+    /// a whole.
     pub(super) fn removed(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let is_kept = self.folded.is_configuration(self.order, &path) && !self.is_named_by_rule(&path);
@@ -108,7 +110,7 @@ impl Judge<'_> {
 }
 
 impl RepositoryOwner {
-    /// The bytes of a file that is to become a configuration, or why it must not.
+    /// The bytes of a file that is to become a configuration, or the reason why it must not.
     pub(in crate::helper) fn judge(self, seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
         match self {
             Self::User => judge_users(seen, entry),
@@ -127,7 +129,8 @@ impl RepositoryOwner {
         let from = match arrival {
             Arrival::Directory if self == Self::User => return refused("a directory is no configuration"),
             Arrival::Directory => return CallDecision::carry_out(emulated),
-            // A file that a program makes in place would be there, and empty, before anything in it can be judged.
+            // Without a draft, a file that a program makes in place would exist, empty, before its content can be
+            // judged.
             Arrival::Unjudged(_) if self == Self::User => return refused(UNJUDGED),
             Arrival::Unjudged(_) => {
                 return self.draft(&entry, &emulated).unwrap_or_else(|| refused(UNJUDGED));
@@ -206,7 +209,7 @@ fn judge_commands(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Deni
 pub(super) fn touched_copy(emulated: &EmulatedSyscall) -> Option<CallDecision> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
     let of_entry = |entry: &NamedEntry| is_copy(&entry.name).then(|| entry.path());
-    // A draft has no name any more, and is its caller's.
+    // A draft has no name any more, and belongs to its caller.
     let of_seen = |seen: &Seen| {
         let name = seen.path.file_name().filter(|_| seen.about.st_nlink > 0)?;
         is_copy(name).then(|| seen.path.clone())

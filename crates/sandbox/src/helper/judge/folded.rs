@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// One command's rules, folded when that is first needed: there can be thousands.
+/// One command's rules with folded case, computed when first needed: there can be thousands.
 #[derive(Default)]
 pub(in crate::helper) struct FoldedRules(OnceCell<Folded>);
 
@@ -71,7 +71,7 @@ impl FoldedRules {
     }
 }
 
-/// A path as all paths are written that could be the same.
+/// A path in a form that is equal for all paths that a file system without case may take for the same.
 pub(super) fn fold(path: &Path) -> Cow<'_, [u8]> {
     let bytes = path.as_os_str().as_bytes();
     if !bytes.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
@@ -87,7 +87,7 @@ pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || above.ends_with(b"/"))
 }
 
-/// Characters that are seen nowhere, which ext4 leaves out when it compares names without case.
+/// Invisible characters, which ext4 ignores when it compares names without case.
 fn is_ignored(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -39,7 +39,7 @@ const UNJUDGED_INDEX: &str = "an index that cannot be judged";
 /// The role of a name in a git directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GitDirPart {
-    /// Something that a git directory is known by.
+    /// A name by which git recognises a git directory.
     Mark,
     Configuration,
     /// The directory of hooks.
@@ -50,7 +50,7 @@ enum GitDirPart {
     Index,
 }
 
-/// How something comes under a name.
+/// The way in which an object gets a name.
 #[derive(Clone, Copy)]
 pub(super) enum Arrival<'a> {
     /// A new and empty directory.
@@ -147,7 +147,7 @@ impl Judge<'_> {
         refused.unwrap_or_else(|| CallDecision::carry_out(emulated))
     }
 
-    /// Something comes under a name.
+    /// Judges an object that gets a name.
     fn arrived(&self, entry: NamedEntry, arrival: Arrival<'_>, emulated: EmulatedSyscall) -> CallDecision {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return owner.receive(entry, arrival, emulated);
@@ -199,7 +199,7 @@ impl Judge<'_> {
         self.is_repository_of_place(entry).then(|| refused_repository(operation, entry))
     }
 
-    /// A directory becomes one that git takes for a repository, unless it is one already or more is missing.
+    /// A directory gets a name that makes it a repository for git, unless it is one already or more names are missing.
     fn completed(&self, entry: &NamedEntry, emulated: EmulatedSyscall) -> CallDecision {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
@@ -221,7 +221,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A file that is there is written, or gets a second name by which it could be.
+    /// An existing file is written, or gets a second name through which it could be.
     fn changed_part(&self, seen: &Seen, operation: Operation) -> Option<CallDecision> {
         let (directory, name) = (seen.path.parent()?, seen.path.file_name()?);
         if self.is_configuration_of_user(&seen.path) {
@@ -234,7 +234,7 @@ impl Judge<'_> {
         if part == GitDirPart::Mark || part == GitDirPart::Hooks {
             return None;
         }
-        // A directory that another command moves at this moment cannot be judged.
+        // A directory that another command moves at the same time cannot be judged.
         let Some(held) = held(directory) else { return Some(refusal(operation, &seen.path, UNJUDGED)) };
         match part {
             GitDirPart::Configuration => {
@@ -248,7 +248,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Two names are exchanged. Git never does that with its own.
+    /// Two names are exchanged. Git never does that with names of its own.
     fn exchanged(&self, entry: &NamedEntry) -> Option<CallDecision> {
         const REASON: &str = "names in it are not exchanged";
         let directory = &entry.directory;
@@ -365,7 +365,7 @@ fn new_index(entry: NamedEntry, arrival: Arrival<'_>, emulated: EmulatedSyscall)
     }
 }
 
-/// Why a directory must not become that of hooks.
+/// Why a directory must not become the directory of hooks.
 fn new_hooks(entry: &NamedEntry, arrival: Arrival<'_>) -> Option<String> {
     match arrival {
         Arrival::Directory => None,

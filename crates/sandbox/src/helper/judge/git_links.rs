@@ -50,7 +50,7 @@ const OWN_PARTS: [&str; 21] = [
     "svn",
     "worktrees",
 ];
-/// More names than a directory has that is moved into a git directory, or becomes one.
+/// The most names that are looked at in a directory that is moved into a git directory or becomes one.
 pub(super) const MOST_NAMES: usize = 200_000;
 
 impl Judge<'_> {
@@ -96,7 +96,7 @@ impl Judge<'_> {
         is_repository.then(|| entry.path()).or_else(|| self.git_dir_around(entry))
     }
 
-    /// The git directory that a new name becomes a part of, or completes.
+    /// The git directory that a new name belongs to, or completes.
     pub(super) fn git_dir_around(&self, entry: &NamedEntry) -> Option<PathBuf> {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);

@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-/// More than can be made while one call is carried out.
+/// More links than can be made while one call is carried out.
 const MOST_LATE_LINKS: usize = 10_000;
 
 impl Judge<'_> {
@@ -77,7 +77,7 @@ fn arrived(emulated: &EmulatedSyscall) -> Option<&NamedEntry> {
 
 fn removed_from(top: &Seen, work_trees: WorkTrees) -> Vec<Denial> {
     let mut removed: Vec<PathBuf> = Vec::new();
-    // Names that came meanwhile must not hide a link behind them.
+    // The limit is higher than usual: names that are created meanwhile must not hide a link behind them.
     while let Some(inside) = first_special_in(top, work_trees, 2 * MOST_NAMES) {
         if removed.len() == MOST_LATE_LINKS || removed.contains(&inside) || !remove(top, &inside) {
             break;
@@ -91,7 +91,7 @@ fn removed_from(top: &Seen, work_trees: WorkTrees) -> Vec<Denial> {
     removed.into_iter().map(told).collect()
 }
 
-/// Removes a link, a pipe or a device. A directory that cannot be looked into is opened for its owner.
+/// Removes a link, a pipe or a device. A directory without the needed permissions gets them for its owner first.
 fn remove(top: &Seen, inside: &Path) -> bool {
     let above = inside.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,4 +1,4 @@
-//! Addresses: with which sockets a command may talk, and at which names it may be reached.
+//! Addresses: which peers a command's sockets may reach, and at which names they may be reached.
 //!
 //! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a
 //! second time: the supervisor takes the caller's socket, reads the address once, and makes the call itself.
@@ -49,7 +49,7 @@ impl Judge<'_> {
     }
 
     pub(super) fn sent(&self, notice: &Notice, operation: Operation) -> Judged {
-        /// Longer messages than the kernel takes, and more than a stream has to take at once.
+        /// The most bytes of a message: more than the kernel takes in one, and more than a stream has to take at once.
         const LONGEST: u64 = 1 << 20;
         /// `MSG_ZEROCOPY`; programs copy where it fails.
         const WITHOUT_COPY: u32 = 0x400_0000;
@@ -57,7 +57,7 @@ impl Judge<'_> {
         let kind = socket_type(&socket)?;
         let mut address = address_at(notice, 4)?;
         if family == AddressFamily::UNIX && kind != SocketType::DGRAM {
-            // A socket that is connected sends where it is connected to.
+            // A connected socket sends to its peer.
             match (kind, getpeername(&socket)) {
                 (SocketType::SEQPACKET, _) => address.clear(),
                 (_, Ok(_)) => return Err(Errno::ISCONN.into()),
@@ -65,7 +65,7 @@ impl Judge<'_> {
             }
         }
         let (length, flags) = (notice.arguments[2], notice.arguments[3] as u32);
-        // The kernel would send from our memory later, when there is something else in it.
+        // The kernel would read the supervisor's memory later, when its content has changed.
         if flags & WITHOUT_COPY != 0 {
             return Err(Errno::NOBUFS.into());
         }
@@ -88,7 +88,7 @@ impl Judge<'_> {
         if family != AddressFamily::UNIX {
             return Ok(CallDecision::GoOn);
         }
-        // A socket with a name could be one from outside that was passed in.
+        // A socket with a name could be one of a program outside that was passed in.
         if has_no_name(&socket) {
             self.sockets.note_bound(&socket)?;
         }
@@ -119,7 +119,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Why an address of the internet is not reached. One that leads nowhere gets the kernel's answer.
+    /// Why an internet address must not be reached. For an address that leads nowhere the caller gets the kernel's
+    /// error.
     fn internet(&self, operation: Operation, address: Option<SocketAddr>) -> Option<CallDecision> {
         let allowed = match self.order.network {
             NetworkKind::On => true,
@@ -188,7 +189,7 @@ impl Judge<'_> {
         })
     }
 
-    /// A kind of socket that is refused, whatever it would be used for.
+    /// A kind of socket that is refused for any use.
     pub(super) fn socket(&self, notice: &Notice, operation: Operation) -> CallDecision {
         match notice.arguments[0] as u32 {
             UNIX => {
@@ -222,12 +223,12 @@ impl Judge<'_> {
     }
 }
 
-/// Where an address leads.
+/// The kind of destination of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     OwnMachine,
     Others,
-    /// A server that looks names up. Programs say nothing of it: they say that a name is not known.
+    /// A DNS server. Programs do not report this refusal: they say that a name is not known.
     NameServer,
 }
 
@@ -242,7 +243,7 @@ impl Scope {
     }
 }
 
-/// The rule that keeps a command from an address, and what would allow it.
+/// The rule that denies an address, and the change that would allow it.
 fn network_rule(
     network: NetworkKind,
     scope: Option<Scope>,
@@ -324,11 +325,11 @@ fn address_at(notice: &Notice, argument: usize) -> Result<Vec<u8>, Missing> {
 enum UnixName<'a> {
     Path(&'a Path),
     Abstract(&'a [u8]),
-    /// The kernel takes no such address.
+    /// The kernel refuses such an address.
     Invalid,
 }
 
-/// `None`: it is an address of another family.
+/// `None`: the address is of another family.
 fn unix_name(address: &[u8]) -> Option<UnixName<'_>> {
     const LONGEST_NAME: usize = 108;
     if family_of(address)? != AddressFamily::UNIX.as_raw() {
@@ -349,7 +350,7 @@ fn family_of(address: &[u8]) -> Option<u16> {
     Some(u16::from_ne_bytes(address.get(..2)?.try_into().ok()?))
 }
 
-/// `None`: it leads nowhere.
+/// `None`: the address leads nowhere.
 fn internet_address(bytes: &[u8], operation: Operation) -> Option<SocketAddr> {
     const NO_FAMILY: u16 = 0;
     const INET: u16 = 2;

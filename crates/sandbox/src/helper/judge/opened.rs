@@ -1,4 +1,4 @@
-//! Files that are opened.
+//! Judges opens of files.
 
 use super::terminals::{is_maker, is_terminal};
 use super::{CallDecision, Judge, Judged, WRITING};
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::notice::Notice;
 
-/// An open that is asked about.
+/// A supervised open.
 #[derive(Clone, Copy)]
 struct OpenRequest<'a> {
     notice: &'a Notice,
@@ -22,10 +22,11 @@ struct OpenRequest<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether an open is carried out here. One without a name (`O_PATH`, `O_TMPFILE`) makes none and writes nowhere.
+    /// Whether the supervisor carries out an open. One without a name (`O_PATH`, `O_TMPFILE`) creates no name and
+    /// writes nowhere.
     ///
-    /// Mounts keep what is protected and denied, but a process outside that replaces such a file takes its mount away.
-    /// From then on only this judge keeps the new file, so the kernel must not look the path up again.
+    /// Mounts protect files from writing and reading, but a process outside that replaces such a file removes its
+    /// mount. From then on only this judge protects the new file, so the kernel must not look the path up again.
     pub(super) fn carries_open(&self, flags: OFlags) -> bool {
         let nameless = flags.contains(OFlags::PATH) || flags.bits() & UNNAMED != 0;
         let writes = flags.bits() & WRITING != 0;
@@ -112,7 +113,8 @@ impl Judge<'_> {
         }
         let unnamed = flags.bits() & UNNAMED != 0;
         let changes = flags & OFlags::RWMODE != OFlags::RDONLY || flags.contains(OFlags::TRUNC);
-        // A read-only mount does not keep named pipes and devices from being written to, and Landlock does not bind us.
+        // A read-only mount does not prevent writes to named pipes and devices, and Landlock does not bind the
+        // supervisor.
         let can_be_changed = !seen.is_directory() || unnamed;
         if !changes || !can_be_changed || !self.is_kept(seen) {
             return None;
@@ -131,7 +133,7 @@ impl Judge<'_> {
         let reachable = if self.is_alone() {
             self.is_common(seen, wish)
         } else {
-            // The kernel would let us look into ourselves, which the caller cannot.
+            // The kernel would let the supervisor read its own files there, which the caller may not.
             let own = PathBuf::from(format!("/proc/{}", std::process::id()));
             let is_shown = |path: &Path| {
                 is_reading(wish.flags) && SHOWN_TO_ALL.iter().any(|name| path == own.join(name))
@@ -164,7 +166,7 @@ impl OpenRequest<'_> {
     }
 }
 
-/// Files in the table of processes that every process may read of every other one, as `ps` does.
+/// Files in `/proc` that every process may read about every other one, as `ps` does.
 const SHOWN_TO_ALL: [&str; 6] = ["stat", "status", "statm", "comm", "cmdline", "cgroup"];
 
 fn is_reading(flags: OFlags) -> bool {

@@ -31,14 +31,14 @@ const ODD_PATHS: &str = "protected: an index with a path that git never writes, 
 const MODULES: &str = "modules";
 const INDEX: &str = "index";
 const SHARED_INDEX: &str = "sharedindex.";
-/// More than any index has: a million files take about a hundred bytes each.
+/// Larger than any index: a million files take about a hundred bytes each.
 const LARGEST_INDEX: u64 = 256 << 20;
 
 /// Indexes that were read, by their paths, each with the stamp that shows whether it has changed since.
 #[derive(Default)]
 pub(in crate::helper) struct ReadIndexes(RefCell<HashMap<PathBuf, ReadIndex>>);
 
-/// One of them. No index: it cannot be understood.
+/// One of them. `index` is `None` if it cannot be parsed.
 struct ReadIndex {
     stamp: Stamp,
     index: Rc<Option<Index>>,
@@ -84,7 +84,7 @@ fn bytes_of(file: File) -> Option<Vec<u8>> {
 }
 
 impl Judge<'_> {
-    /// An index is replaced by renaming; in its place it is not written.
+    /// Git replaces an index by renaming, so no program may write it in place.
     pub(super) fn written_index(&self, path: &Path) -> Option<String> {
         self.repository_of_index(path)
             .map(|_| "protected: git's index is replaced, not written in place".to_owned())
@@ -153,12 +153,12 @@ impl Judge<'_> {
             && git_dir.is_some_and(|git_dir| self.is_older(git_dir) == Some(true))
     }
 
-    /// Whether something was there before the runtime; nothing: the file system does not know when a file was made.
+    /// Whether an object existed before the runtime; `None`: the file system does not record when a file was made.
     pub(super) fn is_older(&self, path: &Path) -> Option<bool> {
         Some(was_there_before(made_at(path)?, self.order.runtime_began))
     }
 
-    /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
+    /// The repository that contains a path, if it is not one of the plan's and git obeys the object at the path.
     fn nested_order<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let git_dir = path.ancestors().find(|above| is_repository_name(above.file_name()))?;
         let rest = path.strip_prefix(git_dir).ok()?;
@@ -232,7 +232,7 @@ impl Judge<'_> {
         None
     }
 
-    /// Replacing an index by renaming another file. `None`: it is about no index.
+    /// Judges the replacement of an index by renaming another file. `None`: no index is concerned.
     pub(super) fn replaced_index(
         &self,
         from: &NamedEntry,
@@ -262,7 +262,7 @@ impl Judge<'_> {
         }))
     }
 
-    /// The bytes of a new index, or the rule that refuses it.
+    /// The bytes of a new index, or a refusal with its rule.
     fn checked_index(&self, seen: &Seen, repository: &Repository, target: &Path) -> Result<Vec<u8>, String> {
         let unclear = || UNCLEAR.to_owned();
         let bytes = index_bytes(seen).ok_or_else(unclear)?;
@@ -318,7 +318,7 @@ pub(super) fn judge_index(seen: &Seen, entry: &NamedEntry) -> Result<JudgedConte
     }
 }
 
-/// The same while a program may still be writing it. Content that is not an index yet does not replace the file.
+/// The same while a program may still be writing it. Content that is not a whole index yet does not replace the file.
 pub(in crate::helper) fn judge_unfinished_index(
     seen: &Seen,
     entry: &NamedEntry,

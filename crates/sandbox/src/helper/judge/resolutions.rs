@@ -16,7 +16,7 @@ use std::ffi::OsStr;
 const LIST: &str = "MERGE_RR";
 
 impl Judge<'_> {
-    /// The empty list that comes in the place of another one, or why the list must not come or change.
+    /// The empty list that replaces another one, or the reason why the list must not be created or changed.
     pub(super) fn new_resolutions(
         entry: &NamedEntry,
         arrival: Arrival<'_>,

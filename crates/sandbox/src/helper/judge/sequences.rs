@@ -32,7 +32,7 @@ enum Beginner {
 }
 
 impl Judge<'_> {
-    /// Why a path must stay as it is: it is, or lies in, the directory of a sequence that the user has begun.
+    /// Why a path must stay as it is: it is the directory of a sequence that the user has begun, or lies in one.
     pub(super) fn step_of_users_sequence(&self, path: &Path) -> Option<String> {
         let sequence = path.ancestors().find(|above| is_sequence_name(above.file_name()))?;
         let git_dir = sequence.parent()?;
@@ -58,7 +58,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The directory of a sequence comes as a new one, which gets its mark, or as one that has it.
+    /// The directory of a sequence is created, and gets its mark, or is moved here and has the mark already.
     pub(super) fn begun_sequence(&self, emulated: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
         let (entry, operation) = match &emulated {
             EmulatedSyscall::Make { entry, what: Made::Directory(mode) } if is_sequence(entry) => {
@@ -101,7 +101,7 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::BUSY, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// Why an attribute must stay as it is: it says which directories a supervisor has made.
+    /// Why an attribute must stay as it is: it marks directories that a supervisor has made.
     pub(super) fn changed_mark(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         let (Change::Attribute { name, .. } | Change::NoAttribute { name }) = how else { return None };
         name.as_bytes().starts_with(MARKS).then(|| {

@@ -11,7 +11,7 @@ use std::path::Path;
 const SHARED: &str = "/dev/shm";
 
 impl Judge<'_> {
-    /// Whether a path is that of a file of a program outside, or lies in its directory.
+    /// Whether a path belongs to a program outside, or lies in its directory.
     pub(super) fn is_foreign_memory(&self, path: &Path) -> bool {
         if !self.is_alone() || !path.starts_with(SHARED) {
             return false;

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 #[derive(Default)]
 pub(in crate::helper) struct OwnTerminals(RefCell<Vec<Seen>>);
 
-/// Each takes the supervisor a descriptor, and the machine has a few thousand.
+/// The most terminals: each takes the supervisor a descriptor, and the machine has a few thousand.
 const MOST: usize = 256;
 
 impl OwnTerminals {
@@ -39,7 +39,7 @@ impl OwnTerminals {
     }
 }
 
-/// `/dev/ptmx`, by which terminals are made.
+/// Whether it is `/dev/ptmx`, which creates terminals.
 pub(super) fn is_maker(seen: &Seen) -> bool {
     seen.kind() == FileType::CharacterDevice && seen.about.st_rdev == makedev(5, 2)
 }

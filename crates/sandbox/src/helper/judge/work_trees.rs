@@ -25,12 +25,12 @@ use std::path::{Path, PathBuf};
 
 const COMMON: &str = "commondir";
 
-/// How a path lies to a file that git obeys in the work tree that it is in.
+/// The relation of a path to a file that git obeys in the work tree around it.
 #[derive(Debug, PartialEq, Eq)]
 enum Relation {
-    /// It is the file, or below it if that is a directory. The path of its original.
+    /// It is the file, or below it if that is a directory. Holds the path of the file's original.
     Inside(PathBuf),
-    /// It is a directory above the file. The rest of the way from it.
+    /// It is a directory above the file. Holds the remaining path to the file.
     Above(PathBuf),
 }
 
@@ -89,7 +89,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Something comes by renaming: a file whose content is known, or a directory with what is in it.
+    /// An object arrives by renaming: a file with known content, or a directory with everything in it.
     fn moved_into_work_tree(
         &self,
         from: &NamedEntry,
@@ -121,7 +121,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A link, a node or a second name of a file comes: nothing says what it will have in it.
+    /// A link, a node or a second name of a file is created, whose later content is unknown.
     fn unjudged_file(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         self.new_leading_name(operation, entry).or_else(|| match self.relation(&path)? {
@@ -137,7 +137,8 @@ impl Judge<'_> {
         }
     }
 
-    /// A name comes by which a directory can lead to another repository: it must not have what that one obeys.
+    /// A name is created by which a directory can lead to another repository: it must not contain files that this
+    /// repository obeys.
     fn new_leading_name(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let directory = &entry.directory.path;
         let is_common = entry.name.eq_ignore_ascii_case(COMMON) && is_repository_name(directory.file_name());
@@ -155,7 +156,7 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// How a path lies to what git obeys in the directory around it, if `.git` of that directory leads elsewhere.
+    /// The relation of a path to obeyed files in the directory around it, if that directory's `.git` leads elsewhere.
     fn relation(&self, path: &Path) -> Option<Relation> {
         let relations = self.order.named_files.iter().flat_map(|file| relations_to(file, path));
         let is_linked = |work_tree: &Path| {

@@ -22,7 +22,7 @@ struct Waiter {
     caller: Process,
 }
 
-/// More than any command has that means well.
+/// More blocking calls than a well-behaved command has at once.
 const MOST: usize = 256;
 
 /// A blocking call and its caller.
@@ -37,7 +37,7 @@ impl Waiters {
     pub(super) fn send(&mut self, wait: &Wait<'_>) {
         match if self.0.len() < MOST { wait.send() } else { Err(Errno::AGAIN) } {
             Ok(waiter) => self.0.push(waiter),
-            // It has come and gone.
+            // The caller is gone already.
             Err(Errno::SRCH) => {}
             Err(errno) => wait.listener.refuse(wait.notice, errno),
         }
@@ -53,7 +53,7 @@ impl Waiters {
     pub(super) fn dismiss(&mut self) {
         self.0.retain(|waiter| {
             if !waiter.caller.is_alive() {
-                // One that is gone already needs no signal.
+                // A copy that has exited needs no signal.
                 let _ = waiter.itself.signal(Signal::KILL);
                 return false;
             }
