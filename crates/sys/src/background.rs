@@ -25,14 +25,15 @@ pub struct BackgroundProgram {
     pub environment: Vec<CString>,
 }
 
-/// One that was started and has yet to report.
+/// A background process that was started and has not reported yet.
 #[derive(Debug)]
 pub struct Background {
     process: Process,
     report: File,
 }
 
-/// Starts it where we are. Both its output and its errors are the pipe it reports on, until it calls [`go_silent`].
+/// Starts the program in this process's directory. Its output and its errors go to the pipe on which it reports, until
+/// it calls [`go_silent`].
 pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
     let report = pipes::from_child()?;
     let nothing = pipes::nothing()?;
@@ -59,7 +60,8 @@ pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
 }
 
 impl Background {
-    /// Everything it reported, once it has gone silent or is dead. Fails with `TimedOut` where neither comes in time.
+    /// The whole report, once the process has called [`go_silent`] or is dead. Fails with `TimedOut` where neither
+    /// happens in time.
     pub fn report(&mut self, limit: Duration) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + limit;
         let mut text = Vec::new();
@@ -88,7 +90,7 @@ impl Background {
         self.process.pid()
     }
 
-    /// Waits for one that is ending, and says how it did.
+    /// Waits for a process that is ending, and returns how it ended.
     pub fn ended(self) -> Result<Ended, Errno> {
         self.process.reap_blocking()
     }

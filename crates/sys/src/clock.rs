@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::time::SystemTime;
 
-/// The date and time, now.
+/// The current date and time.
 pub fn wall() -> SystemTime {
     SystemTime::now()
 }

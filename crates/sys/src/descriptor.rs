@@ -1,4 +1,4 @@
-//! Small truths about file descriptors that several modules need.
+//! Helpers for file descriptors that several modules need.
 
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
@@ -10,8 +10,8 @@ pub(crate) fn above_stdio(fd: OwnedFd) -> Result<OwnedFd, Errno> {
     if fd.as_raw_fd() > 2 { Ok(fd) } else { fcntl_dupfd_cloexec(&fd, 3) }
 }
 
-/// Adds up to `count` bytes of a file, from an offset on, to what `into` holds; answers how many there were. Nothing is
-/// written to that memory but what is read.
+/// Appends up to `count` bytes of a file, from an offset on, to `into`; returns how many there were. That memory is not
+/// filled with zeroes first.
 pub fn read_more_at(
     file: impl AsFd,
     into: &mut Vec<u8>,
@@ -30,7 +30,7 @@ pub fn read_more_at(
             break;
         }
         read += filled;
-        // SAFETY: so many bytes after the present length were reserved, and have just been filled by the kernel.
+        // SAFETY: room for that many bytes after the present length was reserved, and the kernel has just filled it.
         unsafe { into.set_len(into.len() + filled) };
     }
     Ok(read)

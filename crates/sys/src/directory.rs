@@ -1,4 +1,4 @@
-//! Making a directory, and where on its disk the file system puts it.
+//! Creates directories, and chooses where on its disk the file system puts them.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -29,7 +29,7 @@ pub fn create_apart(path: &Path, mode: u32) -> io::Result<()> {
     if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
         builder.create(above)?;
     }
-    // Whatever is in the way of that, a directory is made.
+    // If that fails for any reason, a plain directory is made.
     let _ = make_and_move(path, Mode::from_raw_mode(mode));
     builder.create(path)
 }
@@ -46,7 +46,7 @@ fn make_and_move(path: &Path, mode: Mode) -> rustix::io::Result<()> {
 
 fn move_out_of(top: &OwnedFd, path: &Path, mode: Mode) -> rustix::io::Result<()> {
     ioctl_setflags(top, ioctl_getflags(top)? | IFlags::TOPDIR)?;
-    // Its first name decides where it is put, so each has another one.
+    // The file system chooses the location by a directory's first name, so each gets another one.
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty())?;
     let name = format!("{:x}", u64::from_ne_bytes(random));
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// Gone with the value.
+    /// Removed when the value is dropped.
     struct Scratch(PathBuf);
 
     impl Scratch {

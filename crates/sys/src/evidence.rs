@@ -38,7 +38,7 @@ use source::Source;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Whether a job waits for input right now.
+/// The kernel's evidence whether a job waits for input now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputState {
     /// A thread of this process is blocked reading, there is nothing left for it to read, and nothing beside it works
@@ -129,10 +129,10 @@ pub fn input_kind(master: BorrowedFd<'_>) -> Result<InputKind, Errno> {
     })
 }
 
-/// Looks at the input of one session, again and again. It remembers the processor time of the job from look to look.
+/// Looks at the input of one session, again and again, and remembers the processor time of the job from look to look.
 #[derive(Default)]
 pub struct Watch {
-    /// One for each reader in doubt: several where relays lie between.
+    /// One window for each reader in doubt: several where relays lie between.
     windows: Vec<Window>,
     elsewhere: Elsewhere,
     /// How much the session has printed, in bytes.
@@ -147,7 +147,7 @@ struct Elsewhere {
     next: Option<Instant>,
 }
 
-/// More relays than are nested by intent.
+/// More relays than anyone nests on purpose.
 const DEEPEST: u8 = 4;
 
 impl Watch {
@@ -182,9 +182,9 @@ impl Watch {
         }
         let slave = match open_slave(master) {
             Ok(slave) => slave,
-            // It hung up just now.
+            // The terminal has just hung up.
             Err(Errno::IO) => return InputState::Busy,
-            // Out of descriptors, or a kernel that does not have this call.
+            // Out of descriptors, or a kernel without this call.
             Err(_) => return InputState::Unknown { pid: root },
         };
         let kind = input_kind(master).unwrap_or(InputKind::Line);
@@ -264,7 +264,7 @@ impl Watch {
         source: &Source,
         members: &[(Pid, ProcessStat)],
     ) -> Option<(Look, ProcessStat)> {
-        /// A search takes milliseconds where there are hundreds of processes.
+        /// The pause after a search, which takes milliseconds where there are hundreds of processes.
         const REST: Duration = Duration::from_millis(50);
         const REST_PER_SEARCH: u32 = 20;
         let reads = |watch: &mut Self, pid: Pid, facts: ProcessStat| match look_at(watch, source, pid, facts)
@@ -322,7 +322,7 @@ impl Watch {
         let now = Sample::of(&job.members).with_preemptions(&ticking);
         let now = if job.prints_by_clock(doubt) { now.with_output(self.printed) } else { now };
         if now.is_empty() {
-            // This kernel does not count: the timer is all that is known.
+            // This kernel does not count processor time: the timer is all that is known.
             return InputState::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };
         }
         let Some(window) = self.windows.iter_mut().find(|window| window.reader == reader) else {
@@ -339,11 +339,11 @@ impl Watch {
     }
 }
 
-/// All looks together. One that reads decides; one that cannot be inspected beats those that are busy.
+/// The result of all looks together. A reader decides; a process that cannot be inspected outweighs busy ones.
 #[derive(Default)]
 struct JobVerdict {
     found: Option<(Look, ProcessStat)>,
-    /// The reader is none of the session's processes.
+    /// Whether the reader is none of the session's processes.
     is_elsewhere: bool,
     unknown: Option<Pid>,
     /// Sockets that members wait for.
@@ -359,7 +359,7 @@ impl JobVerdict {
         }
     }
 
-    /// Whether one of them waits for the answer of a daemon.
+    /// Whether one of the members waits for the answer of a daemon.
     fn asks_outside(&self, source: &Source, members: &[(Pid, ProcessStat)]) -> bool {
         let is_member = |pid: Pid| members.iter().any(|(member, _)| *member == pid);
         self.asks.iter().any(|(pid, socket)| {
@@ -390,7 +390,7 @@ fn has_hung_up(master: BorrowedFd<'_>) -> bool {
 /// first: the typed input, and with it the output that the terminal echoed or the reader printed.
 fn has_unread_input(slave: &OwnedFd, master: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::new(slave, PollFlags::IN), PollFd::from_borrowed_fd(master, PollFlags::IN)];
-    // Without an answer there may be some, and no program is said to wait.
+    // Without an answer there may be unread input, and then no program is said to wait.
     poll_now(&mut fds).is_err() || !fds[0].revents().is_empty()
 }
 

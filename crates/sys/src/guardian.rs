@@ -22,7 +22,7 @@ use std::time::Duration;
 
 pub use crate::ladder::wait_until_gone;
 
-/// The guardian as its runtime holds it: dropping this sets it to work.
+/// The guardian as its runtime holds it: dropping this makes the guardian start its work.
 #[derive(Debug)]
 pub struct Guardian {
     _lifeline: OwnedFd,
@@ -70,7 +70,7 @@ pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guar
 }
 
 impl Guardian {
-    /// Sets it to work, and hands over the process to be collected when it is done.
+    /// Makes the guardian start its work, and returns the process, to be collected when it is done.
     pub fn release(self) -> Process {
         self.process
     }
@@ -94,7 +94,7 @@ impl AsRawFd for Guardian {
     }
 }
 
-/// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
+/// Runs the guardian to its end. Standard input is the pipe from the runtime. Returns when no process is left to end.
 pub fn watch(runtime_tag: RuntimeTag, grace: Duration, registration: Option<&Path>) {
     ignore_polite_signals();
     continue_when_the_runtime_dies();

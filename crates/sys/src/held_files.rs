@@ -36,7 +36,7 @@ impl HeldFile {
     }
 }
 
-/// The files in a directory that a process has open. Fails for a process that this one may not look into.
+/// The files in a directory that a process has open. Fails for a process that this one may not inspect.
 pub fn held_in(pid: Pid, directory: &Path) -> io::Result<Vec<HeldFile>> {
     // The links of the kernel have no symbolic links in them. A directory that is gone has no other name to be found
     // by.
@@ -44,7 +44,7 @@ pub fn held_in(pid: Pid, directory: &Path) -> io::Result<Vec<HeldFile>> {
     let mut held = Vec::new();
     for entry in fs::read_dir(format!("/proc/{}/fd", pid.get()))? {
         let link = entry?.path();
-        // A descriptor that was closed meanwhile is none.
+        // A descriptor that was closed meanwhile does not count.
         let Ok(target) = fs::read_link(&link) else { continue };
         let (path, is_removed) = name_of(&target);
         if path.parent() == Some(&directory)

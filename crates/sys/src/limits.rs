@@ -1,4 +1,4 @@
-//! The runtime's own resource limits, and what children get instead.
+//! The runtime's own resource limits, and those of its children.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Gives this process the limit back. It opens no more files of its own after that than such a limit allows.
+    /// Gives this process the old limit back. From then on it can open no more files than that limit allows.
     pub fn take_on(self) {
         let limit = |value: u64| (value != u64::MAX).then_some(value);
         // A limit that was lowered meanwhile stays as it is.
@@ -58,7 +58,7 @@ pub struct ProcessLimits {
     pub file_size: Option<u64>,
 }
 
-/// One limit as it is set in a child.
+/// One limit in the form in which a child sets it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) resource: libc::__rlimit_resource_t,

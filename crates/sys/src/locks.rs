@@ -1,4 +1,4 @@
-//! Which process holds the lock of a file, as far as the kernel tells.
+//! Finds the process that holds the lock of a file, as far as the kernel shows it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;

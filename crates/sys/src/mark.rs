@@ -10,7 +10,7 @@ use crate::process::Pid;
 use rustix::io::Errno;
 use std::mem::MaybeUninit;
 
-/// One runtime's family of marks.
+/// The part of the mark that all sessions of one runtime share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeTag {
     family: u32,
@@ -27,7 +27,7 @@ enum MarkSupport {
     /// A sandbox of another runtime keeps that runtime's mark on every process. It ends all of them, so sessions inside
     /// go without marks: their processes are found by their leader and their parent alone.
     Sandboxed,
-    /// The hard half was lowered too far to hold a mark: nothing can be marked, and an engine says so.
+    /// The hard half was lowered too far to hold a mark: processes cannot be marked, and an engine reports that.
     Nowhere,
 }
 
@@ -38,18 +38,18 @@ pub struct Mark(u64);
 /// The lifetime that a session's mark states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Ends with its runtime.
+    /// The session ends with its runtime.
     WithRuntime,
-    /// Outlives it.
+    /// The session outlives its runtime.
     Detached,
 }
 
 /// The two halves of a limit, as they are to be set in a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halves {
-    /// The lower one, which holds now.
+    /// The lower limit, which is in force.
     pub soft: u64,
-    /// The upper one.
+    /// The upper limit.
     pub hard: u64,
 }
 
@@ -59,7 +59,7 @@ impl Halves {
         read_halves(Some(pid))
     }
 
-    /// Takes the mark on: this process belongs to the session from now on, with all that it starts.
+    /// Puts the mark on this process, which from now on belongs to the session, with all that it starts.
     pub fn take_on(self) -> Result<(), Errno> {
         self.set(0)
     }
@@ -87,7 +87,7 @@ const FAMILY_BITS: u32 = 30;
 const DETACHED: u64 = 1;
 
 impl RuntimeTag {
-    /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
+    /// A new runtime tag, which no other runtime on this machine has, except by a chance of one in a billion.
     pub fn generate() -> Self {
         if in_sandbox() {
             return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Sandboxed };
@@ -96,7 +96,8 @@ impl RuntimeTag {
         if hard == u64::MAX {
             return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Both };
         }
-        // A number above the hard limit cannot be set, so a nested runtime's family is smaller than its host's.
+        // A number above the hard limit cannot be set, so the number of a nested runtime is smaller than that of the
+        // runtime around it.
         match u32::try_from(hard >> FAMILY_SHIFT).unwrap_or(u32::MAX) {
             0..=1 => Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Nowhere },
             ceiling => Self { family: random_below(ceiling), place: MarkSupport::SoftOnly { hard } },
@@ -135,7 +136,7 @@ impl RuntimeTag {
         Mark(u64::from(self.family) << FAMILY_SHIFT | sequence | fate)
     }
 
-    /// The mark of this family on a process, if it bears one.
+    /// The mark on a process, if it bears one of this runtime.
     pub fn on(self, pid: Pid) -> Option<Mark> {
         let halves = read_halves(Some(pid))?;
         [halves.soft, halves.hard]
@@ -173,7 +174,7 @@ pub fn on_root(pid: Pid) -> Option<Mark> {
     marks_on(pid).next()
 }
 
-/// Whether a process of this user bears a mark, of whichever runtime. Processes of other users count as unmarked.
+/// Whether a process of this user bears a mark of any runtime. Processes of other users count as unmarked.
 pub(crate) fn on_own_process(pid: Pid) -> bool {
     prlimit(Some(pid)).is_ok_and(|Halves { soft, hard }| {
         [soft, hard].into_iter().any(|half| half != u64::MAX && half >> FAMILY_SHIFT != 0)
@@ -181,17 +182,17 @@ pub(crate) fn on_own_process(pid: Pid) -> bool {
 }
 
 impl Mark {
-    /// The number as it stands in a record.
+    /// The number that is stored in a record.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The mark that stands in a record; `None` if no runtime gives such a mark.
+    /// The mark that is stored in a record; `None` if no runtime gives such a mark.
     pub fn from_bits(bits: u64) -> Option<Self> {
         (bits != u64::MAX && bits >> FAMILY_SHIFT != 0).then_some(Self(bits))
     }
 
-    /// The marks of the runtime that gave this one.
+    /// The tag of the runtime that gave this mark.
     pub fn runtime_tag(self) -> RuntimeTag {
         RuntimeTag::of_family(u32::try_from(self.0 >> FAMILY_SHIFT).unwrap_or(u32::MAX))
     }

@@ -38,7 +38,7 @@ pub fn of_unix_socket(socket: impl AsFd) -> PeerConfinement {
     };
     let Ok(process) = process else { return PeerConfinement::Unknown };
     let confinement = of_process(pid);
-    // Looked at last: as long as this very process lives, the number was its own while we read its files.
+    // Looked at last: if this same process still lives, the number was its own while its files were read.
     if process.is_alive() { confinement } else { PeerConfinement::Unknown }
 }
 
@@ -79,7 +79,7 @@ fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {
     if answer != 0 {
         return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::SRCH));
     }
-    // SAFETY: the call succeeded, so the number is a new descriptor that is ours alone.
+    // SAFETY: the call succeeded, so the number is a new descriptor that has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
@@ -88,7 +88,7 @@ pub fn of_process(pid: Pid) -> PeerConfinement {
     Own::now().map_or(PeerConfinement::Unknown, |own| own.compared_with(pid))
 }
 
-/// This process, for comparisons with many others.
+/// This process, for comparison with many others.
 struct Own {
     filters: Filters,
     user_namespace: u64,
@@ -167,11 +167,11 @@ pub enum Holder {
     /// No holder that we can see, but one of our sandboxes has processes in this network namespace, and one of them may
     /// hold it.
     PerhapsConfined,
-    /// None that we can see.
+    /// No holder that we can see.
     Unknown,
 }
 
-/// Looks for the holder of a socket among all processes: milliseconds, where hundreds run.
+/// Finds the holder of a socket among all processes: this takes milliseconds where hundreds run.
 pub fn holder_of_socket(inode: u64) -> Holder {
     let Some(own) = Own::now() else { return Holder::Unknown };
     let (confined, others): (Vec<Pid>, Vec<Pid>) =
@@ -203,7 +203,7 @@ fn processes() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::new))
 }
 
-/// Each thread is looked at: a thread can have descriptors of its own, and the first one may be gone.
+/// Each thread is looked at: a thread can have a descriptor table of its own, and the first one may be gone.
 fn holds_socket(pid: Pid, inode: u64) -> bool {
     let wanted = format!("socket:[{inode}]");
     let entries = |path: std::path::PathBuf| fs::read_dir(path).into_iter().flatten().flatten();

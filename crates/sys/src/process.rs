@@ -1,4 +1,4 @@
-//! One process: its id, its death, and what the kernel says about it.
+//! One process: its id, its exit, and the facts that the kernel shows about it.
 
 use crate::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-/// A process id. It may be signalled by number only while its process is unreaped; everyone else uses a pidfd.
+/// A process id. Only a process that is not reaped yet may be signalled by number; all other code uses a pidfd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pid(u32);
 
@@ -26,7 +26,7 @@ impl Pid {
         self.0
     }
 
-    /// The process that asks.
+    /// The calling process.
     pub fn of_this_process() -> Self {
         Self(std::process::id())
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Pid {
     }
 }
 
-/// A process held by a pidfd: the number cannot come to mean another process while this lives.
+/// A process held by a pidfd: as long as this exists, the process is not mistaken for another one with the same number.
 #[derive(Debug)]
 pub struct Process {
     pid: Pid,
@@ -101,14 +101,15 @@ impl Process {
         Self::from_parts(pid, pidfd)
     }
 
-    /// Takes hold of a process by number. `SRCH`: there is none. Anything else: we could not look.
+    /// Opens a pidfd for a process by number. `SRCH`: there is no such process. Any other error: it could not be
+    /// opened.
     pub fn open(pid: Pid) -> Result<Self, Errno> {
         let number = pid.to_rustix().ok_or(Errno::SRCH)?;
         let pidfd = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
         Ok(Self { pid, pidfd })
     }
 
-    /// A second hold on the same process.
+    /// A second pidfd for the same process.
     pub fn try_clone(&self) -> Result<Self, Errno> {
         let pidfd = rustix::io::fcntl_dupfd_cloexec(&self.pidfd, 3)?;
         Ok(Self { pid: self.pid, pidfd })
@@ -139,7 +140,7 @@ impl Process {
             match poll(&mut fds, Some(&Timespec::default())) {
                 // Even a poll that does not wait is interrupted, and where many children die at once, it often is.
                 Err(Errno::INTR) => {}
-                // Without an answer it may live, and is not to be forgotten.
+                // Without an answer the process may live, and must not be forgotten.
                 answer => return answer.unwrap_or(0) == 0,
             }
         }
@@ -168,10 +169,10 @@ impl AsRawFd for Process {
     }
 }
 
-/// How a child ended and what it used.
+/// A child's exit, and the resources that it used.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// Code or signal.
+    /// Its code or signal.
     pub how: How,
     /// CPU time in user mode, with descendants it waited for.
     pub cpu_user: Duration,
@@ -181,12 +182,12 @@ pub struct Ended {
     pub peak_memory: u64,
 }
 
-/// Code or signal, never mixed up.
+/// An exit code or a signal, never mixed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It called `exit`.
+    /// The process called `exit`.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal ended the process.
     Signalled(Signal),
     /// Other code collected the child, and its exit status with it.
     Unknown,
@@ -249,7 +250,7 @@ fn duration(time: libc::timeval) -> Duration {
 pub fn reap_orphan(pid: Pid) {
     let Some(pid) = pid.to_rustix() else { return };
     let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOHANG;
-    // An error means that it is not ours or already gone: nothing to do in either case.
+    // An error means that it is not our child or is already gone: nothing to do in either case.
     let _ = rustix::process::waitid(rustix::process::WaitId::Pid(pid), options);
 }
 
@@ -283,7 +284,7 @@ pub fn command_line(pid: Pid) -> Option<String> {
 
 /// When a process started, in clock ticks since boot: with its number, this names one process for ever.
 pub fn start_ticks(pid: Pid) -> Option<u64> {
-    // The file says that it is empty, so reading it whole would feel its way in six calls, at every start of a session.
+    // The file reports the size 0, so reading it whole would need six calls, at every start of a session.
     let mut stat = [0; 512];
     let length = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut stat).ok()?;
     let stat = &stat[..length];

@@ -41,17 +41,17 @@ impl Topic {
     }
 }
 
-/// The numbers that this process shows. They disappear with it.
+/// The numbers that this process publishes. They disappear when it ends.
 #[derive(Debug)]
 pub struct Published(OwnedFd);
 
 impl Published {
-    /// Shows nothing yet.
+    /// Publishes no number yet.
     pub fn new() -> io::Result<Self> {
         Ok(Self(memfd_create("windlass-numbers", MemfdFlags::CLOEXEC)?))
     }
 
-    /// Shows more numbers. Those that do not fit are left out.
+    /// Publishes more numbers. Those that do not fit are left out.
     pub fn add(&self, topic: Topic, numbers: &RangeInclusive<u64>) -> io::Result<()> {
         if *numbers.end() > NUMBER_MASK {
             return Ok(());
@@ -71,7 +71,7 @@ impl Published {
     }
 }
 
-/// The highest number that a living process shows for this topic.
+/// The highest number that a living process publishes for this topic.
 pub fn highest(topic: Topic) -> Option<u64> {
     highest_in(&fs::read_to_string("/proc/locks").ok()?, topic)
 }

@@ -16,12 +16,12 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
-/// Everything a child is started with. Nothing else is inherited: no descriptor, no signal setting, no variable.
+/// The parameters of a start. The child inherits nothing else: no descriptor, no signal setting, no variable.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The file to execute: a path, already found.
+    /// The path of the file to execute, already found.
     pub program: &'a CStr,
-    /// The arguments, the name the program sees itself under first.
+    /// The arguments, beginning with the name under which the program sees itself.
     pub arguments: &'a [CString],
     /// The whole environment, `NAME=value`.
     pub environment: &'a [CString],
@@ -52,10 +52,10 @@ pub const MOST_PASSED: usize = 5;
 /// The parent of a new process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinship {
-    /// That of the process that starts it.
+    /// The process that starts it.
     #[default]
     Child,
-    /// That of the parent of the process that starts it, which alone can wait for it then.
+    /// The parent of the process that starts it: only that parent can then wait for it.
     Sibling,
 }
 
@@ -82,31 +82,31 @@ pub enum Stdio<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum SpawnStep {
-    /// Making the process: the limit on processes, or memory.
+    /// Creating the process: fails at the limit on processes, or for lack of memory.
     Clone,
-    /// A session of its own.
+    /// Creating a session of its own.
     Session,
-    /// The controlling terminal.
+    /// Taking the controlling terminal.
     Terminal,
-    /// Descriptors 0 to 2.
+    /// Setting up descriptors 0 to 2.
     Descriptors,
     /// Entering the working directory.
     Directory,
-    /// Limits and the mark.
+    /// Setting limits and the mark.
     Limits,
-    /// Its control groups.
+    /// Entering its control groups.
     Groups,
     /// Executing the program.
     Execute,
 }
 
-/// A start that did not happen. Nothing is left of it.
+/// A start that failed. Nothing is left of the child, unless `uncollected` names it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{step:?} failed: {errno}")]
 pub struct LaunchFailure {
-    /// Where.
+    /// The failed step.
     pub step: SpawnStep,
-    /// Why.
+    /// The kernel's error.
     pub errno: Errno,
     /// The number of a sibling that has exited and that only the common parent can collect.
     pub uncollected: Option<Pid>,
@@ -119,7 +119,7 @@ impl LaunchFailure {
 }
 
 /// Starts the child: leader of its own session and process group, signals at their defaults, none blocked, no core
-/// dumps. Returns when the program runs or has failed to.
+/// dumps. Returns when the program runs or its start has failed.
 pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
     if launch.passed.len() > MOST_PASSED {
         return Err(LaunchFailure::before_the_child(SpawnStep::Descriptors, Errno::TOOBIG));
@@ -130,7 +130,7 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
         .unwrap_or_else(|errno| Err(LaunchFailure::before_the_child(SpawnStep::Descriptors, errno)))
 }
 
-/// The same with low numbers for what the child gets, its own three first.
+/// The same with low numbers for the child's descriptors, its own three first.
 fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFailure> {
     let arguments = pointers(launch.arguments);
     let environment = pointers(launch.environment);
@@ -164,7 +164,7 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
     }
 }
 
-/// How many descriptors every child has.
+/// The number of descriptors that every child has.
 const OWN: usize = 3;
 
 impl<'a> Stdio<'a> {
@@ -186,7 +186,7 @@ struct ChildSetup<'a> {
     controlling_terminal: bool,
     passed: [c_int; MOST_PASSED],
     table: Table,
-    /// The first number above all of these.
+    /// The first number above all of the child's descriptors.
     beyond: c_int,
     kinship: Kinship,
     mark: Option<Halves>,
@@ -204,7 +204,8 @@ fn pointers(strings: &[CString]) -> Vec<*const c_char> {
 const STACK: usize = 32 * 1024;
 
 thread_local! {
-    /// One per spawning thread: the thread stands still while a child uses it, so it is never used twice at once.
+    /// One stack for each thread that starts children: the thread stands still while a child uses it, so it is never
+    /// used twice at once.
     static CHILD_STACK: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -249,9 +250,9 @@ fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
     answer
 }
 
-/// The child, from its first instruction to `exec`.
+/// Runs in the child, from its first instruction to `exec`.
 extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
-    // SAFETY: the parent passed its `Order` and stands still, so this is the only reference in use.
+    // SAFETY: the parent passed its `ChildSetup` and stands still, so this is the only reference in use.
     let order = unsafe { &mut *argument.cast::<ChildSetup<'_>>() };
     if let Err(step) = become_the_program(order) {
         order.failed = Some((step, last_errno().raw_os_error()));
@@ -262,7 +263,7 @@ extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
 
 /// Returns only on failure, with `errno` as the failed call left it.
 fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
-    // SAFETY: only system calls on values the parent prepared; see the module's description.
+    // SAFETY: only system calls on values that the parent prepared; see the module's description.
     unsafe {
         default_signals();
         // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits,
@@ -299,7 +300,8 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
 unsafe fn own_descriptors(order: &ChildSetup<'_>) -> c_int {
     match order.table {
         Table::CopiedWhole => 0,
-        // SAFETY: only this process's table changes, and nothing that it needs lies beyond.
+        // SAFETY: only this process's descriptor table changes, and the process needs no descriptor from this number
+        // on.
         Table::CopiesBeginning => unsafe {
             let unshare = libc::CLOSE_RANGE_UNSHARE;
             let answer = libc::syscall(libc::SYS_close_range, order.beyond, libc::c_uint::MAX, unshare);
@@ -366,10 +368,10 @@ unsafe fn set_limits(order: &ChildSetup<'_>) -> c_int {
     }
 }
 
-/// Everything that this process starts is born in the groups it is in, so none can be missed.
+/// Enters the control groups before `exec`: all processes that the child starts begin in its groups, so none can be
+/// missed.
 ///
-/// # Safety
-/// Only in the child.
+/// # Safety Only in the child.
 unsafe fn enter_groups(order: &ChildSetup<'_>) -> c_int {
     let (first, count) = order.groups;
     for place in 0..count {

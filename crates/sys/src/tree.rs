@@ -1,4 +1,4 @@
-//! Everything a child started, however it tried to get away.
+//! All processes that a child started, even those that tried to escape.
 //!
 //! Two facts make this complete and cheap. As a *subreaper*, this process inherits every descendant whose parent died,
 //! and the kernel makes those orphans children of its main thread: one small file shows that a session left nothing.
@@ -37,13 +37,13 @@ impl<T: Recognise> Recognise for &T {
     }
 }
 
-/// The right to every descendant whose parent died, and the list of those there are now.
+/// The right to adopt every descendant whose parent died, and the list of the adopted ones.
 ///
-/// The list is opened once and read again from its start: every session's end looks at it, and a look that needs no
-/// descriptor cannot fail for want of one.
+/// The list is opened once and read again from its start: it is read at every session's end, and a look that needs no
+/// new descriptor cannot fail for lack of one.
 #[derive(Debug)]
 pub struct Adoption {
-    /// `None` on a kernel built without it: then everyone is looked at.
+    /// `None` on a kernel built without it: then all processes are looked at.
     list: Option<File>,
 }
 
@@ -56,7 +56,7 @@ pub fn adopt_orphans() -> Adoption {
 }
 
 impl Adoption {
-    /// The processes hanging on this process's main thread: orphans, and children it started itself.
+    /// The children of this process's main thread: orphans, and children that it started itself.
     pub fn adopted(&self) -> io::Result<Vec<Pid>> {
         let Some(list) = &self.list else { return everyone()?.collect() };
         let text = read_from_the_start(list)?;
@@ -91,10 +91,10 @@ impl Adoption {
     }
 }
 
-/// After so many looks at processes that come and go all the time, nothing is proved.
+/// After this many looks at processes that come and go all the time, nothing is proved.
 const MOST_LOOKS: usize = 32;
 
-/// A file of the kernel's says nothing about its length: its end is where nothing more comes.
+/// Files of `/proc` report no length: the end is where a read returns nothing.
 fn read_from_the_start(file: &File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut chunk = [0; 1024];
@@ -157,7 +157,8 @@ pub fn living(
     };
     let found = everyone.into_iter().flatten().filter_map(move |pid| match pid {
         Ok(pid) if pid == me || !bears(pid) => None,
-        // Held first, asked again then: had the number changed hands, the one we hold is dead and cannot be hit.
+        // Held first, checked again afterwards: if the number was reused in between, the held process is dead and
+        // cannot be hit.
         Ok(pid) => match Process::open(pid) {
             Ok(process) => (bears(pid) && process.is_alive()).then_some(Ok(process)),
             Err(Errno::SRCH) => None,
@@ -179,7 +180,7 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
         let Ok(everyone) = everyone() else { return false };
         for pid in everyone {
             let Ok(pid) = pid else { return false };
-            // A dead process keeps its mark until it is collected. The death of any other says nothing.
+            // A dead process keeps its mark until it is collected. Deaths of unmarked processes prove nothing.
             if !who.mark_of(pid).is_some_and(&wanted) {
                 continue;
             }
@@ -196,7 +197,7 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     false
 }
 
-/// The families among these of which processes live that should have ended with their runtime.
+/// Those of these runtime tags of which processes live that should have ended with their runtime.
 pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
     living_marks(families).into_iter().map(|mark| mark.runtime_tag().family()).collect()
 }
@@ -230,7 +231,7 @@ pub fn freeze(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> usize {
         let before = standing.len();
         for process in living(&who, &wanted).flatten() {
             if standing.insert(process.pid()) {
-                // One that is gone by now needs none, and one that is not ours to signal goes on.
+                // A process that is gone by now needs no signal, and one that this user may not signal goes on.
                 let _ = process.signal(Signal::STOP);
             }
         }

@@ -76,7 +76,7 @@ pub fn held_in_memory(processes: &[Pid]) -> u64 {
     for pid in processes {
         for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
             let path = entry.path();
-            // Only what is memory by its name is looked at: to ask another file system could take for ever.
+            // Only files with such a name are looked at: a question to another file system could block for ever.
             let is_memory =
                 fs::read_link(&path).is_ok_and(|link| is_nameless_memory(link.as_os_str().as_bytes()));
             if let Some(about) = is_memory.then(|| fs::metadata(&path).ok()).flatten() {
@@ -175,10 +175,10 @@ fn written(pid: Pid) -> u64 {
     number("write_bytes:").saturating_sub(number("cancelled_write_bytes:"))
 }
 
-/// Of what is mapped, the part that is one process's.
+/// A process's share of mapped memory.
 struct Share {
     own: u64,
-    /// Of files that are memory.
+    /// Its part in memory-backed files.
     of_files: u64,
 }
 
@@ -192,7 +192,7 @@ fn share_of(pid: Pid) -> Option<Share> {
     Some(Share { own: bytes("Pss:")?.saturating_sub(of_files), of_files })
 }
 
-/// The file says that it is empty, so reading it whole would feel its way in several calls.
+/// The file reports the size 0, so reading it whole would need several calls.
 fn read_small(file: &str) -> Option<Vec<u8>> {
     let mut text = vec![0; 1024];
     let length = fs::File::open(file).ok()?.read(&mut text).ok()?;
@@ -250,7 +250,7 @@ mod tests {
         check("pipe:[7]", false);
     }
 
-    /// Other tests of this process hold none.
+    /// No other test of this process holds such files.
     #[test]
     fn what_is_held_in_files_without_a_name_is_memory_and_counts_once() {
         const SIZE: usize = 8 << 20;

@@ -278,7 +278,7 @@ impl Seen {
     }
 
     /// Whether it belongs to our user, or we are root. Where only one user is mapped, the files of all others show the
-    /// overflow user `nobody`, which may be ours: only the owner may open a file with `O_NOATIME`.
+    /// overflow user (65534), which may be ours: only the owner may open a file with `O_NOATIME`.
     pub(super) fn is_own(&self) -> bool {
         let own = rustix::process::geteuid();
         if own.is_root() || own.as_raw() != self.about.st_uid {

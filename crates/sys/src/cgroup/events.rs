@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Announcements of all groups that asked for them.
+/// The events of all groups that are watched.
 #[derive(Debug)]
 pub struct Events {
     changes: OwnedFd,
@@ -31,11 +31,11 @@ impl Events {
             .map(|what| EventFd { events: Arc::clone(self), what })
     }
 
-    /// Forgets what was announced so far.
+    /// Discards the events so far.
     pub fn take(&self) {
         let mut buffer = [0; 4096];
         for descriptor in [&self.changes, &self.memory] {
-            // An error means that there is nothing more. A counter is empty after one reading, a list when it ends.
+            // Reads until an error says that nothing is left. A counter is empty after one read, a list when it ends.
             while rustix::io::read(descriptor, &mut buffer).is_ok() {}
         }
     }

@@ -23,7 +23,7 @@ pub struct RuntimeCgroupName {
 }
 
 const PREFIX: &str = "windlass-";
-/// Where a runtime puts itself, when its own group may hold no process any more.
+/// The group into which a runtime moves itself, when its own group may hold no process any more.
 const OWN: &str = "-runtime";
 
 impl RuntimeCgroupName {
@@ -47,7 +47,7 @@ impl RuntimeCgroupName {
 
     fn runtime_is_gone(self) -> bool {
         let pid = Pid::new(self.pid);
-        // One that is dead but not collected yet is gone, too.
+        // A process that is dead but not collected yet is gone, too.
         process::start_ticks(pid) != Some(self.start_ticks)
             || Process::open(pid).is_ok_and(|process| !process.is_alive())
     }
@@ -59,23 +59,24 @@ impl std::fmt::Display for RuntimeCgroupName {
     }
 }
 
-/// Why a controller is not used.
+/// The reason why a controller is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// The kernel offers it nowhere that we can reach.
+    /// No hierarchy of this process has it.
     #[error("no hierarchy that this process is in has it")]
     Absent,
     /// Another runtime's sandbox is around this process. It is not even tried: every attempt would be reported as a
     /// denial.
     #[error("the sandbox around this process allows no changes to control groups")]
     Confined,
-    /// Version 2 wants a group either to hold processes or to be divided, and others are in ours.
+    /// Version 2 lets a group either hold processes or have children with controllers, and our group holds processes of
+    /// others.
     #[error("{} holds other processes or was not delegated to us, so it cannot be divided", .group.display())]
     Shared {
         /// Our own group.
         group: PathBuf,
     },
-    /// The kernel said no.
+    /// The kernel refused.
     #[error("{}: {}", .path.display(), .source)]
     Refused {
         /// The file or directory that could not be created or written.
@@ -89,9 +90,9 @@ pub enum Unusable {
 /// A controller that is not used, and why.
 #[derive(Debug)]
 pub struct UnusedController {
-    /// Which.
+    /// The controller.
     pub controller: Controller,
-    /// Why.
+    /// The reason.
     pub reason: Unusable,
 }
 
@@ -137,12 +138,12 @@ impl RuntimeCgroup {
         ((!nest.groups.is_empty()).then_some(nest), refusals)
     }
 
-    /// By which interface a controller is used here; `None`: not at all.
+    /// The interface through which a controller is used here; `None`: it is not used.
     pub fn version(&self, controller: Controller) -> Option<Version> {
         self.groups.iter().find(|group| group.controllers.contains(&controller)).map(|group| group.version)
     }
 
-    /// A leaf with these controllers: for the processes of one session.
+    /// Creates a leaf with these controllers, for the processes of one session.
     pub fn leaf(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         self.retry_lingering();
         let needed =
@@ -151,12 +152,12 @@ impl RuntimeCgroup {
         Ok(SessionCgroup { branches })
     }
 
-    /// The place for sessions that have no leaf of their own: all are counted together there.
+    /// The group for sessions that have no leaf of their own: all are counted together there.
     pub fn common(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         let needed =
             self.groups.iter().filter(|group| group.controllers.iter().any(|it| wanted.contains(it)));
         let branch = |group: &HierarchyGroup| match group.version {
-            // Here a group may be divided and hold processes too.
+            // In version 1 a group may have children and hold processes, too.
             Version::V1 => Branch::open(group.version, group.directory.clone(), group.controllers.clone()),
             Version::V2 => {
                 let directory = group.directory.join("common");
@@ -188,7 +189,7 @@ impl RuntimeCgroup {
         self.retry_lingering();
     }
 
-    /// Removes everything of it that is empty, itself included. For a runtime that starts nothing more.
+    /// Removes its empty groups, itself included. For a runtime that starts no more sessions.
     pub fn remove_empty(&self) {
         self.emptied.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for group in &self.groups {
@@ -225,7 +226,7 @@ fn is_busy(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::BUSY)
 }
 
-/// Puts a controller into a hierarchy that has it.
+/// Creates the nest's group for a controller in the hierarchy that has it.
 fn add_twig(
     hierarchies: &Hierarchies,
     name: RuntimeCgroupName,
@@ -262,7 +263,8 @@ fn divide(place: &OwnGroup, name: RuntimeCgroupName, controller: Controller) -> 
     if words_of(&group.join("cgroup.subtree_control")).any(|enabled| enabled == word) {
         return Ok(());
     }
-    // Only the root of the hierarchy has no type, and only it may be divided while it holds processes.
+    // Only the root of the hierarchy lacks this file, and only it may have children with controllers while it holds
+    // processes.
     let is_root = !group.join("cgroup.type").exists();
     if !is_root && holds_processes(group) {
         let ours = is_delegated(group) && all_are_ours(group);
@@ -323,13 +325,13 @@ fn make_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes the nests of runtimes that are gone, as far as they are empty. Returns how many groups went.
+/// Removes the nests of runtimes that are gone, as far as they are empty. Returns the number of removed groups.
 pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
-    // In a sandbox, runtimes outside cannot be seen, and all of their nests would pass for abandoned.
+    // In a sandbox, runtimes outside are invisible, and all of their nests would look abandoned.
     if hierarchies.confined {
         return 0;
     }
-    // A runtime that moved itself out of the way left its nest beside it, not below.
+    // A runtime that moved itself into a child of its group left its nest beside that child, not below it.
     let above = |place: &OwnGroup| {
         let own = place.directory.file_name().and_then(|name| RuntimeCgroupName::parse(name.to_str()?));
         own.and(place.directory.parent().map(Path::to_owned))

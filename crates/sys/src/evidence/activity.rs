@@ -91,12 +91,12 @@ impl Sample {
         self
     }
 
-    /// Whether the kernel counts at all.
+    /// Whether there are no numbers, because this kernel does not count.
     pub(super) fn is_empty(&self) -> bool {
         self.threads.is_empty()
     }
 
-    /// Whether any thread had a turn between the two, came or went.
+    /// Whether any thread had a turn between the two samples, was started or ended.
     pub(super) fn differs_from(&self, earlier: &Self) -> bool {
         let turns = |time: &ThreadTime| (time.thread, time.turns);
         !self.threads.iter().map(turns).eq(earlier.threads.iter().map(turns))
@@ -111,9 +111,9 @@ impl Sample {
 /// The verdict of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// No thread used more than a trace of the time.
+    /// No thread used more than a trace of processor time.
     Quiet,
-    /// A thread did, or was started.
+    /// A thread used more, or was started.
     Works,
     /// The window is not over; it may be after this time.
     TooEarly(Duration),

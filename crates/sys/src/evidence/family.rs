@@ -54,7 +54,7 @@ impl ProcessStat {
         Self::parse(Small::<512>::read(format_args!("/proc/{pid}/stat")).ok()?.bytes())
     }
 
-    /// Of one thread, whose state is its own.
+    /// The `stat` of one thread, whose state is its own.
     pub(super) fn of_thread(pid: Pid, thread: u32) -> Option<Self> {
         Self::parse(Small::<512>::read(format_args!("/proc/{pid}/task/{thread}/stat")).ok()?.bytes())
     }
@@ -112,7 +112,7 @@ impl Family {
     fn add_children(&mut self, pid: Pid, threads: u32) {
         let mut add = |thread| match children_of(pid, thread, &mut self.next) {
             Ok(()) => {}
-            // Gone meanwhile, or a kernel without this file.
+            // The process is gone, or the kernel has no such file.
             Err(_) => self.incomplete |= ProcessStat::of_thread(pid, thread).is_some(),
         };
         if threads == 1 {

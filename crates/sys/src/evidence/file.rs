@@ -1,4 +1,4 @@
-//! Files of the process table, read without allocating: a look may happen thousands of times a second.
+//! Files of `/proc`, read without allocating: a look may happen thousands of times a second.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;

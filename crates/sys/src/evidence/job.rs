@@ -39,7 +39,8 @@ pub(super) struct Job<'a> {
     around: &'a Surroundings<'a>,
     /// The reader's group.
     group: Pid,
-    /// The reader is a daemon that reads for the job. Waits for a server are explained: it is that server's.
+    /// Whether the reader is a daemon that reads for the job. Waits for a server are then explained: they are for that
+    /// daemon.
     is_elsewhere: bool,
     /// The processes of the job, the reader's among them.
     pub(super) members: Vec<(Pid, ProcessStat)>,
@@ -56,7 +57,7 @@ pub(super) struct Surroundings<'a> {
 
 type Processes = Vec<(Pid, ProcessStat)>;
 
-/// When processes were listed.
+/// The moment at which processes were listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     /// Before the reader was found: it may have started others since.
@@ -65,14 +66,14 @@ pub(super) enum Listed {
     AfterTheLook,
 }
 
-/// The verdict on a job, from the least to the most that speaks against waiting.
+/// The finding about a job, from the least to the most that speaks against waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// It waits.
+    /// The job waits.
     Idle,
-    /// It waits if it uses no processor time for this long, and then perhaps with a doubt.
+    /// The job waits if it uses no processor time for this long, and then perhaps with a doubt.
     Doubtful(Duration, Option<Doubt>),
-    /// It works.
+    /// The job works.
     Works,
 }
 
@@ -85,7 +86,7 @@ impl Finding {
         Self::Doubtful(DOUBTFUL_WINDOW, Some(doubt))
     }
 
-    /// Both together, with the first doubt.
+    /// The combination of both, with the first doubt.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Works, _) | (_, Self::Works) => Self::Works,
@@ -236,7 +237,7 @@ impl<'a> Job<'a> {
         is_clock && self.source.kind == InputKind::Line
     }
 
-    /// A clock beside the reader.
+    /// The finding about a clock beside the reader.
     fn clock(&self, doubt: Doubt) -> Finding {
         let is_line = self.source.kind == InputKind::Line;
         Finding::Doubtful(if is_line { CLOCK_WINDOW } else { DOUBTFUL_WINDOW }, Some(doubt))
@@ -302,9 +303,9 @@ impl<'a> Job<'a> {
         let process = self.inspected(pid);
         let (call, wanted) = match process.blocked(thread) {
             Ok(Some(blocked)) => blocked,
-            // It was woken in this moment.
+            // The thread was woken at this moment.
             Ok(None) => return Finding::Works,
-            // Its calls are hidden from us, but not its processor time.
+            // Its calls are hidden from this user, but not its processor time.
             Err(_) => return Finding::quiet_for(SHORTEST_WINDOW),
         };
         if wanted.source {
@@ -434,7 +435,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Whether its parent started the reader too, or is none of the job.
+    /// Whether its parent started the reader too, or does not belong to the job.
     fn is_started_by_shell(&self, facts: ProcessStat) -> bool {
         let (parent, reader) = (Pid::new(facts.parent), self.facts(self.reader.pid));
         self.facts(parent).is_none() || reader.is_some_and(|reader| self.descends(reader, parent))
@@ -501,7 +502,7 @@ fn sleeps(process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> bool {
     matches!(call, Call::Sleep(_) | Call::TimedLock(_)) || process.timer_of(wanted).is_some()
 }
 
-/// Whether it may be asleep between two bursts of work. The time of a lock is not known.
+/// Whether it may be asleep between two bursts of work. The time limit of a lock is not known.
 fn wakes_soon(process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> bool {
     let time = match call {
         Call::Sleep(timeout) => process.time_of(timeout),

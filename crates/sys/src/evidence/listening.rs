@@ -61,7 +61,7 @@ fn listeners_seen_by(pid: Pid) -> HashMap<u64, Endpoint> {
     listeners
 }
 
-/// A table as text. With room from the start: every read makes the kernel walk through all of it again.
+/// Reads a table as text, with room from the start: every read makes the kernel walk through all of it again.
 fn table_of(pid: Pid, table: &str) -> std::io::Result<Vec<u8>> {
     const ROOM: usize = 64 * 1024;
     let mut text = Vec::with_capacity(ROOM);

@@ -15,7 +15,7 @@ pub(super) struct Scope {
 
 /// The processes of a scope, listed at one moment.
 pub(super) struct Members {
-    /// Those that may read.
+    /// The members that may read.
     pub(super) near: Vec<(Pid, ProcessStat)>,
     /// The others below the root, in other groups. Parents come before their children.
     pub(super) away: Vec<(Pid, ProcessStat)>,
@@ -51,7 +51,8 @@ impl Scope {
                 near.splice(0..0, self.leader());
             }
         }
-        // Orphans are children of another process. The whole process table is looked at only where nothing else tells.
+        // Orphans are children of another process. The whole process table is read only where the children lists do not
+        // suffice.
         let is_empty = !near.iter().any(|(_, facts)| facts.group == group);
         if is_empty || family.is_incomplete() {
             let known: Vec<Pid> = near.iter().map(|(pid, _)| *pid).collect();
@@ -81,7 +82,7 @@ pub(super) fn departed_from(
         if starter.is_none() && !is_of_job {
             continue;
         }
-        // A shell prints when the command is over that it waits for.
+        // A shell prints when the command for which it waits is over.
         let is_heard = starter == Some(true) || Inspected::new(source, *pid, facts.terminal).may_be_heard();
         left.push(Departed { pid: *pid, facts: *facts, is_heard });
     }

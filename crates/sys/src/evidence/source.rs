@@ -1,4 +1,4 @@
-//! The thing that input comes from, and whether a descriptor of another process is that thing.
+//! The source of input, and the test whether a descriptor of another process is that source.
 
 use super::InputKind;
 use super::file::ProcPath;
@@ -106,7 +106,7 @@ fn facts_of(directory: BorrowedFd<'_>, path: &[u8], flags: AtFlags) -> Result<St
     statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::TYPE)
 }
 
-/// The kernel's way of putting a device into 32 bits.
+/// The kernel's encoding of a device number in 32 bits.
 fn encoded(major: u32, minor: u32) -> u32 {
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }

@@ -17,7 +17,7 @@ pub(super) fn answer(answer: libc::c_long) -> Result<libc::c_long, Errno> {
     if answer >= 0 { Ok(answer) } else { Err(last_errno()) }
 }
 
-/// Why the last call of this thread failed.
+/// The error of this thread's last call.
 pub(super) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

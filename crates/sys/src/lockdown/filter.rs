@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// The decision of the filter about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterAction {
-    /// It is carried out.
+    /// The call is carried out.
     Allow,
-    /// It fails with this error.
+    /// The call fails with this error.
     Fail(Errno),
     /// The listener (`SECCOMP_RET_USER_NOTIF`) decides.
     Tell,
@@ -23,30 +23,30 @@ pub enum FilterAction {
 /// A condition on an argument. Arguments are compared as the kernel's 32-bit flags and numbers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// It has one of these bits.
+    /// The argument has one of these bits.
     HasAny {
-        /// Which argument, from 0.
+        /// The index of the argument, from 0.
         argument: u8,
         /// The bits.
         bits: u32,
     },
-    /// It is this number.
+    /// The argument is this number.
     Is {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
         /// The number.
         value: u32,
     },
-    /// It is not this number.
+    /// The argument is not this number.
     IsNot {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
         /// The number.
         value: u32,
     },
-    /// It points somewhere.
+    /// The argument is not null.
     IsGiven {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
     },
 }
@@ -74,7 +74,7 @@ impl Rule {
     }
 }
 
-/// Rules as the kernel takes them.
+/// Rules in the form that the kernel takes (BPF).
 #[derive(Clone, Debug)]
 pub struct Program {
     instructions: Vec<libc::sock_filter>,
@@ -110,7 +110,8 @@ impl Program {
         self.instructions.len()
     }
 
-    /// Binds this process by it, and all that it becomes or starts. It must not be able to gain privileges.
+    /// Puts this filter on this process and all that it becomes or starts. The process must have given up gaining
+    /// privileges.
     pub fn enforce(&self, listening: Listening) -> Result<Option<OwnedFd>, Errno> {
         let length = u16::try_from(self.instructions.len()).map_err(|_| Errno::TOOBIG)?;
         let program = libc::sock_fprog { len: length, filter: self.instructions.as_ptr().cast_mut() };
@@ -147,7 +148,7 @@ struct Range {
     decision: Vec<libc::sock_filter>,
 }
 
-/// All numbers, in order. Neighbours that are decided about in the same way are one range.
+/// Every number belongs to one range, in order. Neighbours with the same decision share a range.
 fn ranges(rules: &[Rule]) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::new();
     let mut add = |first: u32, decision: Vec<libc::sock_filter>| match ranges.last() {
@@ -189,7 +190,7 @@ fn decision(rules: &[&Rule]) -> Vec<libc::sock_filter> {
     let mut instructions = Vec::new();
     for rule in rules {
         add_rule(rule, &mut instructions);
-        // No later rule is reached.
+        // A rule without tests fits always, so no later one is reached.
         if rule.tests.is_empty() {
             return instructions;
         }

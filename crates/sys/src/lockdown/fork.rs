@@ -6,16 +6,16 @@ use crate::process::{Pid, Process};
 use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 
-/// Which of the two this is.
+/// The side of a fork.
 #[derive(Debug)]
 pub enum Twin {
-    /// The one that was there before, and what it knows of the other.
+    /// The original process, with the new one.
     Parent(Process),
-    /// The new one.
+    /// The new process.
     Child,
 }
 
-/// Doubles this process. Refused with `BUSY` where it has more than one thread.
+/// Forks this process. Fails with `BUSY` if it has more than one thread.
 pub fn fork() -> Result<Twin, Errno> {
     if !has_one_thread() {
         return Err(Errno::BUSY);

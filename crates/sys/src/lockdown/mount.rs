@@ -8,14 +8,14 @@ use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CStr, c_int};
 
-/// A copy of a part of the tree that has no place yet.
+/// A copy of a part of the tree that is not mounted anywhere yet.
 #[derive(Debug)]
 pub struct DetachedMount(OwnedFd);
 
 /// Whether files in a mount can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// Files in it can be changed, as far as their owners let.
+    /// Files in it can be changed, as far as their permissions allow.
     Allowed,
     /// No file in it can be changed, not even by root.
     Refused,
@@ -30,7 +30,7 @@ pub fn freeze_everything() -> Result<(), Errno> {
     set_attributes(None, c"/", RECURSIVE, &attributes)
 }
 
-/// A copy of what is at this path, with all that is mounted below.
+/// A copy of the tree at this path, with all mounts below.
 pub fn copy(path: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | RECURSIVE.cast_unsigned();
     // SAFETY: the path ends with a zero, and the call returns a descriptor that has no other owner.
@@ -40,7 +40,7 @@ pub fn copy(path: &CStr) -> Result<DetachedMount, Errno> {
     }
 }
 
-/// A copy of what is held by this descriptor, with all that is mounted below.
+/// A copy of the tree at this descriptor, with all mounts below.
 pub fn copy_of(place: impl AsFd) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE
         | libc::O_CLOEXEC.cast_unsigned()
@@ -53,7 +53,7 @@ pub fn copy_of(place: impl AsFd) -> Result<DetachedMount, Errno> {
     }
 }
 
-/// A copy of one entry of a directory that is held, also where something else lies over its path by now.
+/// A copy of one entry of an open directory, even if a mount lies over its path by now.
 pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned();
     // SAFETY: the name ends with a zero, the descriptor is open, and the call returns one that has no other owner.
@@ -63,7 +63,7 @@ pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<DetachedMount, Er
     }
 }
 
-/// A new, empty directory in memory, not larger than this many bytes and files.
+/// A new, empty `tmpfs`, no larger than this many bytes and files.
 pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<DetachedMount, Errno> {
     let tmpfs = FileSystem::open(c"tmpfs")?;
     tmpfs.set(c"size", bytes)?;
@@ -72,7 +72,7 @@ pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<Detach
     tmpfs.make(NOSUID | NODEV)
 }
 
-/// The table of this process's processes.
+/// A new `proc` of this process's pid namespace.
 pub fn process_table() -> Result<DetachedMount, Errno> {
     FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
 }
@@ -108,7 +108,7 @@ impl DetachedMount {
         set_attributes(Some(&self.0), c"", 0, &attributes)
     }
 
-    /// Puts it over what is at this path.
+    /// Mounts it over the object at this path.
     pub fn put_at(&self, path: &CStr) -> Result<(), Errno> {
         // SAFETY: both paths end with a zero, and the descriptor is open.
         unsafe {
@@ -124,7 +124,7 @@ impl DetachedMount {
         .map(drop)
     }
 
-    /// Puts it over what is held by this descriptor.
+    /// Mounts it over the object of this descriptor.
     pub fn put_over(&self, place: impl AsFd) -> Result<(), Errno> {
         // SAFETY: both paths end with a zero, and both descriptors are open.
         unsafe {
@@ -141,7 +141,7 @@ impl DetachedMount {
     }
 }
 
-/// Makes what is mounted at exactly this path read-only, and nothing that is mounted below it.
+/// Makes the mount at exactly this path read-only, and no mount below it.
 pub fn freeze(path: &CStr) -> Result<(), Errno> {
     let attributes = Attributes { set: RDONLY, clear: 0, propagation: 0, user_space: 0 };
     set_attributes(None, path, 0, &attributes)
@@ -176,7 +176,8 @@ impl FileSystem {
     fn make(self, attributes: u64) -> Result<DetachedMount, Errno> {
         let fd = self.0.as_raw_fd();
         let nothing = std::ptr::null::<u8>();
-        // SAFETY: creating takes neither key nor value; the answer of the second call is a descriptor of our own.
+        // SAFETY: creating takes neither key nor value; the second call returns a new descriptor that has no other
+        // owner.
         unsafe {
             call!(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, nothing, nothing, 0)?;
             let mount = call!(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, attributes)?;

@@ -1,4 +1,4 @@
-//! Namespaces: a view of users, files, processes and networks of its own.
+//! Namespaces: users, files, processes and networks of a process's own.
 
 use super::call::{call, last_errno};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -6,28 +6,28 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-/// Which views a process gets anew.
+/// A set of kinds of namespaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spaces(libc::c_int);
 
 impl Spaces {
-    /// Users and what they may do.
+    /// Users and their capabilities.
     pub const USER: Self = Self(libc::CLONE_NEWUSER);
     /// The tree of files.
     pub const MOUNT: Self = Self(libc::CLONE_NEWNS);
-    /// Processes: those it starts from now on, the first of which is the new space's init.
+    /// Processes: those that it starts from now on, the first of which is the init of the new namespace.
     pub const PROCESS: Self = Self(libc::CLONE_NEWPID);
     /// Devices, addresses and abstract sockets of the network.
     pub const NETWORK: Self = Self(libc::CLONE_NEWNET);
     /// Shared memory and queues by number.
     pub const IPC: Self = Self(libc::CLONE_NEWIPC);
 
-    /// Both.
+    /// The union of both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The file in `/proc/PID/ns` that stands for one of them.
+    /// The file in `/proc/PID/ns` for one kind.
     fn file(self) -> &'static str {
         match self {
             Self::USER => "user",
@@ -39,7 +39,7 @@ impl Spaces {
     }
 }
 
-/// Gives this process these views of its own.
+/// Gives this process new namespaces of these kinds.
 pub fn separate(spaces: Spaces) -> Result<(), Errno> {
     // SAFETY: changes what this process sees, none of its memory.
     unsafe { call!(libc::SYS_unshare, spaces.0) }.map(drop)
@@ -59,7 +59,7 @@ pub fn hold(kind: Spaces) -> Result<OwnedFd, Errno> {
 /// The map of users between a new user namespace and the one around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Users {
-    /// Only this user and group exist inside, those of the process itself. Anybody may ask for that.
+    /// Only one user and group exist inside, those of the process itself. Every process may write this map.
     Only(Own),
     /// All users have the same numbers as outside. Only a process that is privileged outside may write this map, from
     /// outside.
@@ -85,7 +85,7 @@ impl Own {
 pub fn map_users(process: &str, users: Users) -> Result<(), Errno> {
     let (user, group) = match users {
         Users::Only(Own { user, group }) => {
-            // Without this, a process could drop a group that keeps it from a file.
+            // Without this, a process could drop a group that denies it a file.
             tell(process, "setgroups", "deny")?;
             (format!("{user} {user} 1"), format!("{group} {group} 1"))
         }
@@ -112,7 +112,7 @@ fn tell(process: &str, file: &str, text: &str) -> Result<(), Errno> {
     rustix::io::write(file, text.as_bytes()).map(drop)
 }
 
-/// Switches on the loopback device of this process's network, which a new one has but does not use.
+/// Switches on the loopback device of this process's network namespace: in a new namespace it is off.
 pub fn raise_loopback() -> Result<(), Errno> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     set_up(socket.as_fd())

@@ -11,7 +11,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::sync::OnceLock;
 
-/// The right to be asked.
+/// The listener of a filter, which receives the supervised calls.
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
@@ -23,14 +23,14 @@ pub struct Notice {
     pub pid: Pid,
     /// The number of the call.
     pub number: i64,
-    /// Its arguments as they are in the registers.
+    /// Its arguments, as they are in the registers.
     pub arguments: [u64; 6],
 }
 
 /// How long the caller keeps a descriptor that it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptorScope {
-    /// The program that is executed.
+    /// Also the program that the caller executes next.
     Programs,
     /// Not even the executed program: the descriptor is closed on `exec`.
     Nobody,
@@ -51,7 +51,7 @@ impl From<OwnedFd> for Listener {
 }
 
 impl Listener {
-    /// The next call that is asked about. `None`: the one that woke us has gone meanwhile.
+    /// Receives the next supervised call. `None`: the call that woke this process was cancelled meanwhile.
     pub fn next(&self) -> Result<Option<Notice>, Errno> {
         // SAFETY: the structure is plain data that the kernel wants to be all zeroes, and fills.
         let (answer, notice) = unsafe {
@@ -71,17 +71,17 @@ impl Listener {
         }
     }
 
-    /// Lets a call be carried out.
+    /// Answers that the kernel carries the call out.
     pub fn go_on(&self, notice: &Notice) {
         self.answer(notice, NoticeReply::GoOn);
     }
 
-    /// Says that a call has been carried out, and that it answered nothing but that.
+    /// Answers that the call was carried out, and returned zero.
     pub fn done(&self, notice: &Notice) {
         self.done_with(notice, 0);
     }
 
-    /// Says that a call has been carried out, and which number it returned.
+    /// Answers that the call was carried out, and returned this number.
     pub fn done_with(&self, notice: &Notice, value: usize) {
         self.answer(notice, NoticeReply::Value(i64::try_from(value).unwrap_or(i64::MAX)));
     }
@@ -101,7 +101,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Puts a file into the caller, which still waits for an answer, and returns the number that it has there.
+    /// Puts a file into the caller, which still waits for an answer, and returns the number of the descriptor there.
     pub fn put(&self, notice: &Notice, file: &OwnedFd, heirs: DescriptorScope) -> Result<i32, Errno> {
         self.add(notice, (file, heirs), 0)
     }
@@ -128,7 +128,7 @@ impl Listener {
         if number < 0 { Err(last_errno()) } else { Ok(number) }
     }
 
-    /// Lets a call fail.
+    /// Answers that the call fails with this error.
     pub fn refuse(&self, notice: &Notice, errno: Errno) {
         self.answer(notice, NoticeReply::Error(errno));
     }
@@ -177,11 +177,11 @@ fn is_new_enough(release: &str) -> bool {
     version >= (5, 19)
 }
 
-/// Reads another process's memory; how much of it there was.
+/// Reads another process's memory; returns how many bytes could be read.
 pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
-    // The last argument goes over the stack, where a narrower number would leave half of its place as it was.
+    // The last argument is passed on the stack, where a narrower type would leave the upper half undefined.
     let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
     // SAFETY: the local piece is ours and of that length; the remote address is only ever used in the other process.
     let read = unsafe {
@@ -195,7 +195,7 @@ pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Err
 pub fn write_memory(pid: Pid, address: u64, bytes: &[u8]) -> Result<(), Errno> {
     let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
-    // As above: over the stack.
+    // As above: the last argument is passed on the stack.
     let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
     // SAFETY: the local piece is ours and of that length, and is only read; the remote address is only ever used in the
     // other process, where the kernel checks it.

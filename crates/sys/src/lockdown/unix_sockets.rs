@@ -7,14 +7,14 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 
-/// A way to list them. The namespace is the one that this was made in, wherever it is used later.
+/// Lists the sockets of the network namespace in which this was created, wherever it is used later.
 #[derive(Debug)]
 pub struct UnixSockets(OwnedFd);
 
 /// One socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnixSocket {
-    /// The inode of the socket itself, as `fstat` of its descriptor tells it.
+    /// The inode of the socket itself, as `fstat` of its descriptor returns it.
     pub inode: u32,
     /// The file that it is bound to.
     pub file: Option<BoundFile>,
@@ -22,7 +22,7 @@ pub struct UnixSocket {
     pub abstract_name: Option<Vec<u8>>,
 }
 
-/// A file that a socket is bound to, as far as the kernel tells.
+/// A file to which a socket is bound, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundFile {
     /// The number of the file system's device, as `/proc/self/mountinfo` has it, in one number.
@@ -39,7 +39,7 @@ impl BoundFile {
 }
 
 impl UnixSockets {
-    /// For the network namespace of this process.
+    /// Opens a list for the network namespace of this process.
     pub fn of_this_namespace() -> Result<Self, Errno> {
         let protocol = Some(netlink::SOCK_DIAG);
         socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol).map(Self)

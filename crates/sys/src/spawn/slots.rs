@@ -10,28 +10,28 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io::{DupFlags, Errno};
 use rustix::pipe::PipeFlags;
 
-/// Above every number under which a child finds something: otherwise one could overwrite another.
+/// Higher than every number under which a child gets a descriptor: otherwise one could overwrite another.
 const LOWEST: RawFd = super::FIRST_PASSED + super::MOST_PASSED as RawFd;
 
 thread_local! {
-    /// One set per starting thread, which stands still until its child has what it needs.
+    /// One set for each thread that starts children; the thread stands still until its child has its descriptors.
     static SLOTS: RefCell<Option<Slots>> = const { RefCell::new(None) };
 }
 
 /// The low numbers for a child's descriptors.
 pub(super) struct Low<'a> {
-    /// The numbers, in the order of what was given.
+    /// The numbers, in the order of the given descriptors.
     pub(super) numbers: &'a [RawFd],
-    /// How it comes to a table of its own.
+    /// How the child gets a table of its own.
     pub(super) table: Table,
 }
 
-/// How a child comes to a table of descriptors of its own.
+/// How a child gets a descriptor table of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     /// It shares ours at first and copies what it needs.
     CopiesBeginning,
-    /// It is born with a copy, because this kernel (before 5.9) or a filter around us knows no other way.
+    /// It starts with a copy, because this kernel (before 5.9) or a filter around us allows no other way.
     CopiedWhole,
 }
 

@@ -1,4 +1,5 @@
-//! Control groups: a made-up tree of version 2 for what is written where, and the machine's own for what comes of it.
+//! Control groups: a made-up tree of version 2 to check which files are written, and the machine's own groups to check
+//! the effect.
 
 use proptest::prelude::*;
 use std::fs;
@@ -37,7 +38,7 @@ fn in_a_delegated_group_the_runtime_moves_aside_and_divides_it() {
         && rustix::fs::setxattr(scratch.path(), "user.delegate", b"1", rustix::fs::XattrFlags::empty())
             .is_err()
     {
-        // This file system holds no attributes, and only one can tell that a group of root's was delegated.
+        // This file system has no extended attributes, and only one can show that a group of root's was delegated.
         return;
     }
     let (nest, refusals) = RuntimeCgroup::make(&hierarchies, RuntimeCgroupName::new(7), &BOTH);
@@ -171,7 +172,7 @@ proptest! {
         prop_assert_eq!(&read, &Hierarchies::from_text(&groups, &mounts));
         Hierarchies::from_text(&noise, &mounts);
         Hierarchies::from_text(&groups, &noise);
-        // A tree that is nowhere offers nothing, and nothing is made.
+        // A tree that does not exist has no controllers, and no group is made.
         let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::from_text(&noise, &noise), RuntimeCgroupName::new(13), &BOTH);
         prop_assert!(nest.is_none());
         prop_assert_eq!(refusals.len(), 2);

@@ -14,11 +14,11 @@ use std::time::Instant;
 use windlass_sys::evidence::{Doubt, InputKind, InputState, input_kind};
 use windlass_testkit::{Scratch, hang_deadline};
 
-/// A program and the point it is brought to.
+/// A program and the point to which the test brings it.
 struct Case {
     /// The program, and what it is doing if one has more than one row.
     name: &'static str,
-    /// The commands it needs that a bare machine may not have.
+    /// The commands it needs that a minimal machine may not have.
     needs: &'static [&'static str],
     /// How a shell starts it, in a directory of its own that is also its home.
     script: &'static str,
@@ -63,14 +63,14 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("ssh_server.py", include_str!("corpus/ssh_server.py")),
 ];
 
-/// In a row, before a program is said to have settled.
+/// The number of looks in a row before a program counts as settled.
 const LOOKS_WHEN_WAITING: u32 = 50;
 const LOOKS_WHEN_BUSY: u32 = 400;
-/// In percent.
+/// The least recall, in percent.
 const LEAST_RECALL: usize = 97;
-/// Programs that do not wait and are said to, "probably".
+/// The most programs that do not wait and for which the evidence says "probably".
 const MOST_WRONGLY_PROBABLE: usize = 2;
-/// Of all programs.
+/// The least number of programs.
 const LEAST_PROGRAMS: usize = 100;
 
 #[test]
@@ -153,12 +153,12 @@ fn run_prompting(case: &Case, stage: &mut Stage) -> Verdict {
     settle(case, stage)
 }
 
-/// A program that draws may ask its terminal this and that before.
+/// A program that draws may send queries to its terminal first.
 fn run_drawing(case: &Case, stage: &mut Stage) -> Verdict {
     if stage.try_wait_for(case.marker) { settle(case, stage) } else { never_came(case, stage) }
 }
 
-/// Waits until it was seen waiting many times in a row, then compares the kind.
+/// Waits until the program was seen waiting many times in a row, then compares the kind.
 fn settle(case: &Case, stage: &mut Stage) -> Verdict {
     let deadline = hang_deadline();
     let (mut row, mut doubts) = (0, None);
@@ -226,7 +226,7 @@ fn missed(case: &Case, stage: &Stage, last: InputState) -> Verdict {
     Verdict::Missed(format!("{last:?} {there} {:?}, at {}", case.marker, end_of(stage)))
 }
 
-/// The case itself is at fault, or the machine.
+/// The verdict where the case itself is at fault, or the machine.
 fn never_came(case: &Case, stage: &Stage) -> Verdict {
     Verdict::Wrong(format!("{:?} was never printed, but {}", case.marker, end_of(stage)))
 }
@@ -257,14 +257,14 @@ fn demand(command: &str) {
     );
 }
 
-/// The verdicts, for people.
+/// The verdicts, for readers of the test's output.
 #[derive(Default)]
 struct Table {
     rows: Vec<String>,
     found: usize,
     missed: usize,
     wrong: usize,
-    /// Of programs that do not wait.
+    /// Programs that do not wait and for which the evidence said "probably".
     wrongly_probable: usize,
 }
 

@@ -9,7 +9,7 @@ use windlass_sys::evidence::{Doubt, InputKind, InputState, Watch, input_kind, li
 use windlass_sys::signal::Signal;
 use windlass_testkit::{Scratch, hang_deadline};
 
-/// How often a verdict must hold.
+/// The number of looks in which a verdict must hold.
 const LOOKS: u32 = 200;
 
 const WAYS: &[&str] = &[
@@ -227,7 +227,7 @@ fn a_clock_beside_a_reader_is_a_doubt_where_it_may_make_it_print() {
     let mut stage = Stage::on_terminal(&program_of(&program, "forked child that sleeps"));
     stage.wait_for("ready");
     let deadline = hang_deadline();
-    // The looks are to fall into the time when both are there.
+    // The looks must happen while both exist.
     while stage.members().len() < 2 {
         assert!(Instant::now() < deadline, "the child was started");
     }
@@ -551,14 +551,14 @@ fn who_cannot_be_inspected_is_unknown() {
         stage.wait_for("ready");
         let unknown = InputState::Unknown { pid: stage.pid() };
         assert_eq!(without_rights(|| stage.reading()), unknown);
-        // Unread input is proof enough without a look at anybody.
+        // Unread input is proof enough, without a look at any process.
         stage.process().signal(Signal::STOP).unwrap();
         stage.send(b"x\n");
         assert_eq!(without_rights(|| stage.reading()), InputState::Busy);
     }
 }
 
-/// Does the work in a thread that has given up root's rights, where there are any: the kernel keeps them per thread.
+/// Does the work in a thread that has given up root's rights, where it has any: the kernel keeps them per thread.
 fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     const NOBODY: libc::uid_t = 65534;
     let thread = || {

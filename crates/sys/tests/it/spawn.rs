@@ -18,7 +18,7 @@ fn printed(argv: &[&str], passed: &[BorrowedFd<'_>]) -> String {
     printed_after(argv, passed, || {})
 }
 
-/// The same, after this was done with everything prepared.
+/// The same, after `last` ran with everything prepared.
 fn printed_after(argv: &[&str], passed: &[BorrowedFd<'_>], last: impl FnOnce()) -> String {
     let nothing = null();
     let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
@@ -53,7 +53,7 @@ fn null() -> OwnedFd {
 #[test]
 fn a_child_has_its_three_descriptors_and_none_of_ours_however_many_we_have() {
     const LISTING: &[&str] = &["/bin/ls", "/proc/self/fd"];
-    // The fourth is the directory that is looked at.
+    // The fourth is the directory that is listed.
     const OWN: &str = "0\n1\n2\n3\n";
     assert_eq!(printed(LISTING, &[]), OWN);
     // None of these would be closed by executing something.
@@ -79,7 +79,7 @@ fn a_child_is_started_though_fewer_descriptors_are_allowed_than_once_were() {
                 if starts_before {
                     assert_eq!(printed(ECHO, &[]), "up\n");
                 }
-                // Enough for the child's own and no more: none for the low numbers that are kept for it.
+                // Enough descriptors for the child's own and no more: none for the low numbers that are kept for it.
                 assert_eq!(printed_after(ECHO, &[], || allow(8)), "up\n");
                 setrlimit(Resource::Nofile, limit).expect("it may");
             });

@@ -208,7 +208,7 @@ pub(super) const CASES: &[Case] = &[
         marker: "Name: ",
         expected: Expected::Line,
     },
-    // Pagers, editors and other screens.
+    // Pagers, editors and other full-screen programs.
     Case {
         name: "less",
         needs: &["less"],
@@ -341,7 +341,7 @@ pub(super) const CASES: &[Case] = &[
         marker: "Name: ",
         expected: Expected::Keys,
     },
-    // Others beside the reader, none of which works towards output.
+    // Programs with others beside the reader, none of which works towards output.
     Case {
         name: "bash -i, sleep &",
         needs: &[],
