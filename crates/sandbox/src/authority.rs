@@ -1,8 +1,8 @@
-//! Everything that a policy lets a command do, without regard to what is on the disk: plans of one policy differ as
-//! commands make repositories and links, and their commands still may do the same.
+//! Authorities: all that a policy lets a command do, whatever is on the disk. Plans of one policy differ as commands
+//! make repositories and links, but the authority of their commands stays the same.
 //!
-//! A server does for its callers what it may do itself. So a command reaches the unix sockets of commands that may do
-//! as much as itself or less, and no others.
+//! A server does for its callers whatever it may do itself. So a command may connect to the unix sockets of commands
+//! that may do as much as itself or less, and to no others.
 
 use crate::plan::PolicyContext;
 use crate::policy::{Access, Base, Confined, Network};
@@ -33,8 +33,8 @@ impl Authority {
         Self { writable, rules: rules.collect(), network: confined.network.clone() }
     }
 
-    /// Whether a command of this authority may do all that one of the other may. Where two sets of rules are hard to
-    /// compare, the answer is no.
+    /// Whether a command of this authority may do all that one of the other may. Says no where two sets of rules are
+    /// hard to compare.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let is_inside = |place: &PathBuf| self.writable.iter().any(|writable| place.starts_with(writable));
         let common = |one: &Self, two: &Self| -> Vec<(PathBuf, Access)> {

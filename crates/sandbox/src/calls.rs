@@ -289,15 +289,15 @@ pub(crate) struct FilterOptions {
     pub(crate) datagrams_kept: bool,
 }
 
-/// Whether unix sockets for datagrams reach no programs outside with this version of Landlock, which judges the address
-/// of every message then (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
+/// Whether unix sockets for datagrams reach no programs outside with this version of Landlock: it then checks the
+/// address of every message (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
 pub(crate) fn keeps_datagrams(landlock: u32) -> bool {
     landlock >= LANDLOCK_FOR_SOCKETS
 }
 
 impl FilterOptions {
-    /// How a call is refused: by the supervisor, which reports it, or where there is none, by the filter with this
-    /// error.
+    /// The action that refuses a call: the supervisor refuses and reports it; where there is none, the filter refuses
+    /// it with this error.
     fn refusal(&self, errno: Errno) -> FilterAction {
         if self.supervised { FilterAction::Tell } else { FilterAction::Fail(errno) }
     }
@@ -342,8 +342,8 @@ pub(crate) const INTERNET: [u32; 2] = [2, 10];
 pub(crate) const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
 
 fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    /// Set in the number of this kind of socket, and not in those of streams. The kernel makes one of this kind for
-    /// `SOCK_RAW`, too.
+    /// The bit that numbers of this kind of socket have, and those of streams do not. The kernel makes one of this kind
+    /// for `SOCK_RAW`, too.
     const DATAGRAM: u32 = 2;
     const NETLINK: u32 = 16;
     const ROUTES: u32 = 0;
@@ -351,17 +351,16 @@ fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     let reachable = wanted.own_network || wanted.network == NetworkKind::On;
     let asked = wanted.refusal(Errno::ACCESS);
     if !wanted.datagrams_kept {
-        // `sendmsg` takes the address of a message from memory, and asking about every message of every socket would be
-        // slow. So there is no socket that could send to an address: a socket for datagrams could reach programs
-        // outside unseen.
+        // `sendmsg` takes the address of a message from memory, and supervising every message of every socket would be
+        // slow. So no socket may exist that could send to an address: through a socket for datagrams a command could
+        // reach programs outside without the supervisor.
         let datagrams = [family(UNIX), Test::HasAny { argument: 1, bits: DATAGRAM }];
         for call in [n::SOCKET, n::SOCKETPAIR] {
             rules.push(Rule::when(call, datagrams, asked));
         }
     }
     rules.push(Rule::when(n::SOCKET, [family(UNIX)], FilterAction::Allow));
-    // Route sockets only show how a network looks, so they are allowed where the command may reach the network, and not
-    // in one that is neither its own nor allowed.
+    // A route socket in the machine's network would show a command that may not reach it how that network looks.
     if reachable {
         let routes = Test::Is { argument: 2, value: ROUTES };
         rules.push(Rule::when(n::SOCKET, [family(NETLINK), routes], FilterAction::Allow));

@@ -111,8 +111,8 @@ impl Confinement {
         }
     }
 
-    /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the
-    /// next command could otherwise change whatever is put in its place.
+    /// Whether an object in a writable place must not be moved. That includes writable objects: otherwise a command
+    /// could put something else in the object's place, and the next command could change that.
     pub(crate) fn is_held(&self, ruling: &Ruling) -> bool {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
         above.is_some_and(|above| above.access == Access::Write)

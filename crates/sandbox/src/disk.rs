@@ -89,8 +89,7 @@ impl Disk {
         }
     }
 
-    /// Whether there is something at a path, and no link on the way. One system call, where resolving takes one for
-    /// each name.
+    /// Whether a path exists and has no link in it. Takes one system call, where resolving takes one for each name.
     fn is_without_links(&self, path: &Path) -> bool {
         if self.without_links.borrow().contains(path) {
             return true;
@@ -227,8 +226,7 @@ pub(crate) fn was_there_before(made: u64, runtime_began: u64) -> bool {
     made <= runtime_began
 }
 
-/// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than
-/// many small ones.
+/// Reads the table with few large reads: for each read the kernel generates it anew and skips what was read before.
 fn socket_table() -> io::Result<Vec<u8>> {
     let mut table = Vec::with_capacity(64 << 10);
     fs::File::open("/proc/net/unix")?.read_to_end(&mut table)?;

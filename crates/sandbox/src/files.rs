@@ -32,8 +32,8 @@ pub trait Files {
     /// The beginning of a file, as text.
     fn text(&self, file: &Path) -> Option<String>;
 
-    /// When the file or directory at this path was made, in nanoseconds since 1970; `None`: the file system does not
-    /// know.
+    /// The time at which the file or directory at this path was created, in nanoseconds since 1970; `None`: the file
+    /// system does not record it.
     fn made_at(&self, path: &Path) -> Option<u64>;
 
     /// The paths of sockets on which a server listens.

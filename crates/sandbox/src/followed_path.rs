@@ -102,8 +102,8 @@ impl FollowedPath {
         }
     }
 
-    /// It ends before this name. A way that comes back from what is not there goes nowhere as long as its first name is
-    /// missing.
+    /// Ends the path before this name. A path that goes up again from a missing directory leads nowhere as long as its
+    /// first name is missing.
     fn without(mut self, name: &OsString, steps: &Steps) -> Self {
         self.missing.push(name);
         if steps.only_go_down() {

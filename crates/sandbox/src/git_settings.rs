@@ -1,4 +1,4 @@
-//! Which changes a command may make to the configuration of a repository that the user works in. Pure; accepts any
+//! The changes that a command may make to the configuration of a repository that the user works in. Pure; accepts any
 //! bytes.
 //!
 //! Everyday git writes there: a branch is tracked, renamed or removed, a name is set. The same file names programs that
@@ -99,9 +99,9 @@ impl Setting {
             ("branch", true, _) => ValueOfAnotherBranch,
             // The author of commits. A commit inside the sandbox can name any author anyway.
             ("user", false, "name" | "email") => Text,
-            // How branches are joined and set up. `push.default` does not get `matching` or `upstream`: with the first,
-            // the user's next `git push` would send every branch, and with the second, `branch.*.merge` says where it
-            // goes.
+            // How branches are merged and set up. `push.default` must not become `matching` or `upstream`: with the
+            // first, the user's next `git push` would send every branch, and with the second, `branch.*.merge` decides
+            // where it goes.
             ("pull", false, "rebase") => Switch(&["merges", "interactive"]),
             ("pull" | "merge", false, "ff") => Switch(&["only"]),
             ("push", false, "default") => Switch(&["simple", "current", "nothing"]),
@@ -186,7 +186,8 @@ fn has_remote(settings: &[Setting], name: &[u8]) -> bool {
     })
 }
 
-/// A setting that must stay as it is and does not. Their order counts, because the last one wins and some are lists.
+/// A setting that must stay as it is and does not. The order of settings counts, because the last one wins and some are
+/// lists.
 fn changed_frozen_setting<'a>(old: &'a [Setting], new: &'a [Setting]) -> Option<&'a Setting> {
     let is_frozen = |setting: &&Setting| setting.permission() == Permission::Frozen;
     let old: Vec<&Setting> = old.iter().filter(is_frozen).collect();
@@ -206,9 +207,9 @@ fn is_one_line(value: &[u8]) -> bool {
     value.iter().all(|byte| !byte.is_ascii_control() || *byte == b'\t')
 }
 
-/// The number of the first line that was not there before and does not look as git writes it. Libraries that read
-/// configurations on their own differ from git about comments, quotation marks and continued lines; a new line has
-/// nothing to differ about.
+/// The number of the first new line that does not look as git writes it. Libraries that parse configurations on their
+/// own differ from git about comments, quotation marks and continued lines; new lines must give them nothing to differ
+/// about.
 fn first_unusual_line(before: &[u8], after: &[u8]) -> Option<usize> {
     let known: HashSet<&[u8]> = before.split(|byte| *byte == b'\n').collect();
     let is_unusual = |line: &[u8]| !known.contains(line) && !is_usual_line(line);

@@ -415,8 +415,8 @@ fn errno(error: &std::io::Error) -> Errno {
 }
 
 /// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So
-/// tmux has another directory inside, and takes no part in the session of the user's tmux that the runtime may have
-/// been started in.
+/// the command gets another directory for tmux, and does not see the user's tmux session in which the runtime may have
+/// been started.
 fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     let value = |variable: &CString, name: &str| {
         Some(PathBuf::from(OsStr::from_bytes(variable.as_bytes().strip_prefix(name.as_bytes())?)))

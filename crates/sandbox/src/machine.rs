@@ -143,8 +143,8 @@ impl Machine {
         said
     }
 
-    /// Which unix sockets of programs outside namespaces do not hide: abstract names belong to a network namespace, and
-    /// a path can be bound after the tree of files was made.
+    /// The unix sockets of programs outside that namespaces do not hide: abstract names belong to a network namespace,
+    /// and a path can be bound after the tree of files was built.
     fn reached_sockets(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();
         let by_name = plan.network == Network::On && self.landlock < LANDLOCK_FOR_SCOPES;

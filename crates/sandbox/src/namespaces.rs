@@ -46,8 +46,8 @@ struct Waiting {
     prepared: Option<(Preparation, HelperConnection)>,
 }
 
-/// Whether a helper can be in its namespaces before the plan is known: no place of the plan lies where every command
-/// has something of its own.
+/// Whether a helper can enter its namespaces before the plan is known: no place of the plan lies where every command
+/// has a directory of its own.
 fn can_wait_for(plan: &Plan) -> bool {
     let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
     plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered)
@@ -74,8 +74,9 @@ pub struct NamespacePool {
     /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     began: u64,
     machine: OnceLock<Machine>,
-    /// One for each network of a policy. The proxy to listed hosts listens on the loopback device of such a network and
-    /// asks its callers for nothing, so commands with another list, or none, must not share the device.
+    /// The namespaces for each network of a policy. The proxy to the listed hosts listens on the loopback device of
+    /// such a namespace and does not authenticate its callers, so commands with another list, or none, must not share
+    /// the device.
     made: Mutex<Vec<(Network, Arc<SharedNamespaces>)>>,
     waiting: Mutex<Waiting>,
     /// Facts about the disk that the last plan has found. Two plans at the same time do not share it.
@@ -107,8 +108,8 @@ pub struct OwnFiles {
     pub secrets: Vec<PathBuf>,
     /// Places at which the user's programs expect a server of the user.
     pub server_places: Vec<ServerPlace>,
-    /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of
-    /// this one.
+    /// The directory where a runtime inside a sandbox keeps its records, with the variable that names it: it cannot
+    /// write to the records of this one.
     pub state_inside: Option<StateInside>,
 }
 
@@ -269,8 +270,8 @@ impl NamespacePool {
         HelperConnection::begin(&self.helper)
     }
 
-    /// Has helpers stand ready for the next command: one that is confined already if its plan is the same again, and
-    /// one for another plan. Blocks while they are started.
+    /// Makes helpers ready for the next command: one that is confined already, for the same plan, and one for another
+    /// plan. Blocks while they are started.
     pub fn prepare(&self, plan: &Plan, streams: StreamKind) {
         // If another thread holds the lock, it is already making helpers ready for this caller, too.
         let Ok(_preparing) = self.preparing.try_lock() else { return };

@@ -1,5 +1,6 @@
-//! Names of files that other programs of the user obey: shells, editors, agents, git. A command that can write one of
-//! them has its own program run later, outside of the sandbox, without the user running anything of the workspace.
+//! Names of files that other programs of the user obey: shells, editors, agents, git. A command that can write such a
+//! file gets a program of its own run later, outside the sandbox, without the user running any program of the
+//! workspace.
 
 use std::ffi::OsStr;
 use std::path::{Iter, Path, PathBuf};

@@ -64,9 +64,8 @@ impl Pattern {
         Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()), resolved: None }
     }
 
-    /// The same place for good: where it is a path with something at it, links in the path are resolved now, and the
-    /// rule has no effect while a link stands in their place. A command that can replace a directory by a link thus
-    /// moves no rule.
+    /// The same place for good: if it is a path that exists, its links are resolved now, and the rule has no effect
+    /// while a link stands in their place. So a command that replaces a directory by a link cannot move the rule.
     #[must_use]
     pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
@@ -188,7 +187,7 @@ impl PatternStep {
     }
 }
 
-/// The same name with one byte for each character that takes several: globs are matched byte by byte, and `?` means one
+/// The same name with one byte for each character of several bytes: globs are matched byte by byte, and `?` means one
 /// character.
 fn one_byte_each(name: &OsStr) -> OsString {
     let mut bytes = Vec::with_capacity(name.len());

@@ -1,5 +1,5 @@
-//! From a policy to what will be enforced on this machine, by which layer, and what cannot be. Pure but for looking at
-//! the tree of files through [`Files`].
+//! Computes a plan from a policy: what this machine will enforce, by which layer, and what it cannot enforce. Pure,
+//! except for looking at the tree of files through [`Files`].
 
 mod expand;
 mod readable;
@@ -249,8 +249,8 @@ impl Ruling {
         Self { path: path.into(), access, origin: origin.into(), pinned: false }
     }
 
-    /// Whether it hides content, so that every open has to be judged. The directory with the runtime's sockets has
-    /// none: a mount hides it, and connections are judged in any case, so opens stay as fast as without it.
+    /// Whether the plan hides content, so that every open must be judged. The directory with the runtime's sockets has
+    /// no such content: a mount hides it, and connections are judged in any case, so opens stay as fast as without it.
     pub(crate) fn hides_content(&self) -> bool {
         self.access == Access::Deny && self.origin != DOOR
     }
@@ -318,8 +318,8 @@ fn add_writable_places(
     }
     let mut add = |path: &Path, origin: &str| {
         let way = FollowedPath::of(path, files);
-        // A temporary directory that is not there needs no rule yet, and must not come as a link to somewhere else; a
-        // workspace that is not there cannot be entered.
+        // A temporary directory that does not exist needs no rule yet, and must not be created as a link to another
+        // place; a workspace that does not exist cannot be entered.
         match way.missing() {
             Some(missing) => must_not_exist.extend(protect::not_yet(&missing, &way.end)),
             None => {
@@ -342,8 +342,8 @@ fn add_writable_places(
     must_not_exist
 }
 
-/// A directory of the user's that is shut (`chmod 000`) may hold what is protected or denied, and a command could open
-/// it again. So it stays shut: it cannot be changed, nor can its mode.
+/// A directory of the user's without permissions (`chmod 000`) may contain protected or denied files, and a command
+/// could restore the permissions. So neither the directory nor its mode can be changed.
 fn add_barred(surroundings: &PolicyContext, rulings: &mut Rulings) -> Vec<String> {
     let mut remarks = Vec::new();
     for directory in &surroundings.barred {
@@ -413,16 +413,16 @@ fn add_secrets(
     must_not_exist
 }
 
-/// Whether a path lies where a command with namespaces has something of its own, and no rule brings the machine's back:
-/// systemd and containers keep secrets in `/run`. A ruling would have every open judged for nothing.
+/// Whether a path lies where a command with namespaces has a directory of its own, and no rule makes the machine's
+/// visible: systemd and containers keep secrets in `/run`. A ruling for it would have every open judged for nothing.
 fn is_out_of_sight(path: &Path, rulings: &Rulings) -> bool {
     let is_ruled = |hidden: &str| rulings.iter().any(|ruling| ruling.path.starts_with(hidden));
     HIDDEN.iter().any(|hidden| path.starts_with(hidden) && !is_ruled(hidden))
 }
 
-/// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for
-/// it. Those in the workspace stay where they are, so that stale ones can be removed; the supervisor refuses
-/// connections to them.
+/// Sockets of programs outside, in places that stay visible: a command that could connect to them could have those
+/// programs act for it. Those in the workspace are not covered, so that stale ones can be removed; the supervisor
+/// refuses connections to them.
 fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<FollowedPath> {
     let hidden_anyway = |path: &Path| HIDDEN.iter().any(|hidden| path.starts_with(hidden));
     let ours = |path: &Path| match rulings.over(path) {

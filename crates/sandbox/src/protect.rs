@@ -204,12 +204,12 @@ fn obeyed_in_writable_parts<'a>(
     })
 }
 
-/// The name of directories with windlass's own configuration and rules. Windlass reads one in whichever directory it is
-/// started, so commands make and change none at any depth.
+/// The name of directories with Windlass's own configuration and rules. Windlass reads one in any directory in which it
+/// is started, so commands may neither create nor change one at any depth.
 const CONFIGURATION: &str = ".windlass";
 
-/// Why a path in a writable place must stay as it is for its name alone, wherever it lies. A rule that lets a place be
-/// written speaks of what lies below it, too, where its own path leads through such a name.
+/// Why a path in a writable place must stay as it is because of its name alone, wherever it lies. A write rule whose
+/// own path leads through such a name covers the places below it, too.
 pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> {
     let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
     let below = path.strip_prefix(&ruling.path).ok()?;
@@ -315,8 +315,8 @@ impl Protection<'_> {
                 }
             }
             None => {
-                // The supervisor lets it be made as a new directory only, and keeps programs out of it. Without one,
-                // nothing keeps it from coming, and the plan says so.
+                // The supervisor lets it be created only as a new directory, and keeps programs out of it. Without a
+                // supervisor it can be created, and the plan says so.
                 if self.judgement == ConfigurationJudge::Missing {
                     self.seal(root, REPOSITORY);
                 }
@@ -402,7 +402,7 @@ impl Protection<'_> {
         self.judgement == ConfigurationJudge::Supervisor && !is_link_or_directory
     }
 
-    /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of
+    /// Repositories that cannot be searched to the end are protected as a whole: a command that made thousands of
     /// directories must not keep every other command from starting.
     fn too_many(&mut self, inner: &Path) {
         let origin =
@@ -425,8 +425,7 @@ impl Protection<'_> {
         for name in CONFIGURATIONS {
             self.obeyed(&git_dir.join(name), work_tree, 0);
         }
-        // A linked worktree obeys the configuration that all have in common, and relative paths in it begin in the
-        // worktree.
+        // A linked worktree obeys the common configuration, and relative paths in it begin in the worktree.
         if let Some(common) = self.files.text(&git_dir.join("commondir")) {
             let common = FollowedPath::of(&git_dir.join(common.trim()), self.files).end;
             self.obeyed(&common.join("config"), work_tree, 0);
@@ -439,7 +438,8 @@ impl Protection<'_> {
         of_home.into_iter().flatten().chain([PathBuf::from("/etc/gitconfig")]).collect()
     }
 
-    /// Files and directories that a configuration makes git read or run stay as they are, and missing ones do not come.
+    /// Files and directories that a configuration makes git read or run must stay as they are, and missing ones must
+    /// not be created.
     fn obeyed(&mut self, configuration: &Path, work_tree: &Path, depth: usize) {
         const DEEPEST_INCLUDE: usize = 8;
         let Some(text) = self.files.text(configuration).filter(|_| depth < DEEPEST_INCLUDE) else { return };
@@ -547,9 +547,9 @@ impl Protection<'_> {
         Ok(())
     }
 
-    /// Whether it is what git keeps about a linked worktree that was added since the runtime began. Commands may remove
-    /// it again (`git worktree remove`), and until then it is judged like every repository that commands make: it gets
-    /// no programs. Submodules are none of these, because only the user adds them, and they have hooks and a
+    /// Whether it is git's data about a linked worktree that was added since the runtime began. Commands may remove it
+    /// again (`git worktree remove`), and until then it is judged like every repository that commands make: no program
+    /// can be put into it. Submodules do not count, because only the user adds them, and they have hooks and a
     /// configuration of their own.
     fn is_worktree_of_a_command(&self, directory: &Path) -> bool {
         let is_file = |name: &str| self.files.kind(&directory.join(name)) == Some(Kind::File);

@@ -22,7 +22,7 @@ pub(crate) enum HelperRequest {
     /// Enter the passed namespaces, make the parts that all commands have in common, and wait.
     Stand { own_network: bool },
     /// Do everything that confines the next command, as far as it can be done before the command is known, and wait for
-    /// it. Only for a helper that stands already.
+    /// it. Only for a helper that has done [`HelperRequest::Stand`].
     Prepare(Box<Preparation>),
     /// Start a command in the prepared sandbox.
     Start(Box<LaunchRequest>),
@@ -80,8 +80,8 @@ pub(crate) enum Report {
     /// The command runs. `pid` and `watcher` are the numbers of the command and of its supervisor, if any; the message
     /// carries pidfds of both, and the egress listener.
     Started { pid: u32, watcher: u32, door: bool },
-    /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to
-    /// collect.
+    /// The command does not run, and no process of it is left except, perhaps, a dead one with this number, which the
+    /// runtime has to collect.
     Failed { failure: Failure, uncollected: Option<u32> },
     /// The namespaces were created; they come with this message.
     Made,

@@ -23,8 +23,8 @@ pub fn local_date(moment: SystemTime) -> String {
     format!("{:04}-{:02}-{:02}", i64::from(local.tm_year) + 1900, local.tm_mon + 1, local.tm_mday)
 }
 
-/// Now, by the clock that file systems stamp files with, in nanoseconds since 1970. It is some milliseconds behind the
-/// wall clock, so only this one can be compared with when a file was made.
+/// The time now, in nanoseconds since 1970, by the clock that gives files their times. It is some milliseconds behind
+/// the wall clock, so only this clock can be compared with the times of files.
 pub fn of_files() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     let (seconds, rest) = (u64::try_from(now.tv_sec), u64::try_from(now.tv_nsec));

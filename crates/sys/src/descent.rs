@@ -72,8 +72,8 @@ impl Descent {
         if runtime_tag.on(child).is_some() || parent_of(child) != Some(parent) {
             return false;
         }
-        // A family that this process is of itself is around the tree, not inside: a sandbox keeps its mark on every
-        // process.
+        // A mark that this process bears, too, belongs to a runtime around the tree, not to one inside: a sandbox keeps
+        // its mark on every process.
         let is_around = |nested: &NestedFamily| nested.is_on(Pid::of_this_process());
         self.nested.extend(NestedFamily::on(child).filter(|nested| !is_around(nested)));
         self.hold(process);

@@ -47,8 +47,8 @@ pub fn in_memory(name: &str, bytes: &[u8]) -> Result<OwnedFd, Errno> {
     Ok(file)
 }
 
-/// Takes over a descriptor that this process was started with, by its number; `None`: there is none. To be asked once
-/// for each number, before anything else is opened. It closes when another program is executed.
+/// Takes over a descriptor that this process inherited, by its number; `None`: there is none. To be called once for
+/// each number, before any other file is opened. The descriptor closes when another program is executed.
 pub fn inherited(number: i32) -> Option<OwnedFd> {
     // SAFETY: the call looks at a number and closes nothing.
     let set = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
@@ -56,8 +56,8 @@ pub fn inherited(number: i32) -> Option<OwnedFd> {
     (set == 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Closes every descriptor of this process but these. Whatever else it holds must not be used any more, nor dropped:
-/// this is for a process that has just been doubled and never returns.
+/// Closes every descriptor of this process but these. No other descriptor may be used or dropped afterwards: this is
+/// for a process that has just been forked and never returns.
 pub fn keep_only(kept: &[&OwnedFd]) {
     let mut numbers: Vec<u32> = kept.iter().filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok()).collect();
     numbers.sort_unstable();

@@ -41,8 +41,8 @@ use std::time::{Duration, Instant};
 /// The kernel's evidence whether a job waits for input now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputState {
-    /// A thread of this process is blocked reading, there is nothing left for it to read, and nothing beside it works
-    /// towards output.
+    /// A thread of this process is blocked reading, its input is empty, and no other thread of the job works towards
+    /// output.
     Waiting {
         /// The reader.
         pid: Pid,
@@ -195,8 +195,8 @@ impl Watch {
             return InputState::Busy;
         }
         let reading = self.group_reading(&source, &Scope { group: Some(group), root });
-        // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the
-        // answer one that was true at one moment as a whole.
+        // Input may have arrived meanwhile, or the foreground group may have changed. Looking again costs two calls,
+        // and makes the whole answer true at one moment.
         let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
         if stands { reading } else { InputState::Busy }
     }
@@ -213,8 +213,8 @@ impl Watch {
     }
 
     fn group_reading(&mut self, source: &Source, scope: &Scope) -> InputState {
-        // The leader is the usual reader. It is looked at before its children are listed: a list that is older than the
-        // look would miss those that it started in between.
+        // The leader is the usual reader. It is looked at before its children are listed: a list from before the look
+        // would miss those that it started in between.
         let leader = scope.leader();
         let mut verdict = JobVerdict::default();
         self.look_for_reader(source, leader.as_slice(), &mut verdict);
@@ -258,7 +258,7 @@ impl Watch {
     }
 
     /// A daemon may read the terminal for a client that asked it to: `pinentry` for `gpg`, the server of `tmux` for the
-    /// client that is attached. It has the terminal open and does not belong to it.
+    /// attached client. It has the terminal open and is not a process of the session.
     fn reader_elsewhere(
         &mut self,
         source: &Source,

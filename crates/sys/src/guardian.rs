@@ -42,8 +42,8 @@ pub struct GuardianProgram {
 /// windlass` would find the name of the state directory there, and end the guardians.
 pub const REGISTRATION: &str = "WINDLASS_REGISTRATION";
 
-/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it. When nothing is
-/// left of the runtime, the guardian removes the runtime's registration, if it has one.
+/// Starts a guardian. It need not report that it is ready: from the moment it exists, it will see the end of the pipe.
+/// When no process of the runtime is left, the guardian removes the runtime's registration, if it has one.
 pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guardian, Errno> {
     let lifeline = pipes::to_child()?;
     let nowhere = open_null_for_writing()?;
@@ -103,8 +103,8 @@ pub fn watch(runtime_tag: RuntimeTag, grace: Duration, registration: Option<&Pat
     limits::raise_open_files();
     let left = KillLadder::new(runtime_tag, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
     if let Some(registration) = registration.filter(|_| left.is_empty()) {
-        // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove
-        // one that stays.
+        // The runtime removes its registration itself when it ends normally. The next Windlass retries the removal of
+        // one that remains.
         let _ = std::fs::remove_file(registration);
     }
     // The runtime's control groups are empty now, and it can no longer remove them itself.
@@ -126,12 +126,12 @@ fn wait_for_the_end(pipe: impl AsFd) {
     }
 }
 
-/// A guardian that was stopped must work all the same: the kernel sends it CONT when its runtime dies. CONT does
-/// nothing to a process that runs, so it does not matter that the kernel sends it, too, when only the thread ends that
-/// started the guardian.
+/// A guardian that was stopped must still work: the kernel sends it CONT when its runtime dies. CONT has no effect on a
+/// running process, so it does no harm that the kernel also sends it when only the thread that started the guardian
+/// ends.
 fn continue_when_the_runtime_dies() {
-    // Without it a guardian that is stopped waits for a CONT from outside; the next windlass that starts ends what is
-    // left.
+    // If this fails, a stopped guardian waits for a CONT from outside; the next Windlass that starts ends the remaining
+    // processes.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT.to_rustix()));
 }
 

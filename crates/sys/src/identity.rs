@@ -1,5 +1,6 @@
-//! Which process a record means. The kernel gives a process id again, the clock ticks at which a process started recur
-//! after a boot, and a pid namespace counts its processes from one: only all of these together name one process.
+//! Identifies the process that a record means. The kernel reuses process ids, the clock ticks at which a process
+//! started recur after a boot, and a pid namespace counts its processes from one: only all of these together identify
+//! one process.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;

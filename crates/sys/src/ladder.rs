@@ -1,6 +1,6 @@
-//! The kill ladder, for processes that are not this one's children: TERM, a grace, a standstill, then KILL until none
-//! is left. The guardian of a dead runtime and `windlass stop` climb it. A runtime climbs one of its own beside its
-//! other work, as the parent of every orphan of its sessions.
+//! The kill ladder for processes that are not this process's children: TERM, a grace period, a stop of all of them,
+//! then KILL until none is left. The guardian of a dead runtime and `windlass stop` use it. A runtime has a ladder of
+//! its own that runs beside its other work, as the parent of every orphan of its sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
     }
 
     /// Stops all members, over and over until a look finds no new one: a tree that forks as fast as it is killed does
-    /// not fork any more. Whether there were any that had not been seen before.
+    /// not fork any more. Returns whether there were any that had not been seen before.
     fn stand_still(&mut self) -> bool {
         let known = self.seen.len();
         for _ in 0..MOST_LOOKS {
@@ -156,11 +156,11 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
         self.held.retain(|_, process| process.is_alive());
     }
 
-    /// A process that forks and exits at once goes from number to number: a walk over the process table takes longer
-    /// than a step, and passes it by. But its next number is among the newest. To look at those takes less time than a
-    /// step, however many processes and zombies there are.
+    /// Kills members among the newest processes. A process that forks and exits at once goes from number to number: a
+    /// walk over the process table takes longer than each of these steps, and misses it. But its next number is among
+    /// the newest, and looking at those takes less time than a step, however many processes and zombies there are.
     ///
-    /// Whether there were any.
+    /// Returns whether there were any.
     fn kill_newest(&mut self) -> bool {
         const NEWEST: u32 = 64;
         const MOST_KILLS: usize = 1000;

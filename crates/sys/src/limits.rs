@@ -45,8 +45,8 @@ fn raise() -> OpenFiles {
 /// are never raised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// Bytes of private memory that may be written (`RLIMIT_DATA`). Address space that is only reserved does not count,
-    /// as it would with `RLIMIT_AS`, which programs with garbage collectors do not survive.
+    /// Bytes of private memory that may be written (`RLIMIT_DATA`). Address space that is only reserved does not count.
+    /// With `RLIMIT_AS` it would, and programs with garbage collectors could not run.
     pub data: Option<u64>,
     /// Processes and threads of the command's user, all together (`RLIMIT_NPROC`). The superuser is not bound by it.
     pub user_tasks: Option<u64>,

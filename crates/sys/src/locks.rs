@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{major, minor};
 
 /// The process that holds a lock on this file. `None` if the kernel does not name one: it is in another pid namespace,
-/// or the lock was let go.
+/// or the lock was released.
 pub fn holder(file: &File) -> Option<u32> {
     let metadata = file.metadata().ok()?;
     let (device, inode) = (metadata.dev(), metadata.ino());

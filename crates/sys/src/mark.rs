@@ -2,9 +2,9 @@
 //!
 //! `RLIMIT_LOCKS` has limited nothing since Linux 2.4, yet every process inherits it through fork, exec, setsid, a
 //! second fork and an emptied environment; it can be lowered without privilege, and read from outside. So each
-//! session's root starts with a number of ours in it. Children cannot shed it by accident, it costs one system call in
-//! the child and one per process looked at, and a guardian that knows nothing but the runtime's half of the number can
-//! find them all.
+//! session's root starts with a number in it that the runtime chose. Children cannot shed it by accident, it costs one
+//! system call in the child and one per process looked at, and a guardian that knows nothing but the runtime's half of
+//! the number can find them all.
 
 use crate::process::Pid;
 use rustix::io::Errno;
@@ -24,8 +24,8 @@ enum MarkSupport {
     Both,
     /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
     SoftOnly { hard: u64 },
-    /// A sandbox of another runtime keeps that runtime's mark on every process. It ends all of them, so sessions inside
-    /// go without marks: their processes are found by their leader and their parent alone.
+    /// A sandbox of another runtime keeps that runtime's mark on every process. That runtime ends all of them, so
+    /// sessions inside have no marks: their processes are found through their leader and their parent alone.
     Sandboxed,
     /// The hard half was lowered too far to hold a mark: processes cannot be marked, and an engine reports that.
     Nowhere,
@@ -155,8 +155,8 @@ impl RuntimeTag {
     }
 }
 
-/// Whether this process runs in a sandbox of another runtime: no process there may change the mark that it bears, not
-/// even to what it is already.
+/// Whether this process runs in a sandbox of another runtime: no process there may set its mark, not even to the same
+/// value.
 pub fn in_sandbox() -> bool {
     read_halves(None).is_some_and(|halves| halves.take_on().is_err())
 }

@@ -123,8 +123,9 @@ struct Filters {
 
 impl Filters {
     fn of(pid: Pid) -> Option<Self> {
-        // One read: a process table of hundreds is gone through for one connection. The file has about 1,500 bytes;
-        // only the list of groups, which comes before what we look for, can make it longer, and then it is read again.
+        // Uses a single read, because one connection can take a walk over hundreds of processes. The file has about
+        // 1,500 bytes; only the list of groups, which comes before the wanted lines, can make it longer, and then it is
+        // read again.
         let mut status = [0; 4096];
         let length = fs::File::open(format!("/proc/{pid}/status")).ok()?.read(&mut status).ok()?;
         if length == status.len() {
@@ -146,8 +147,8 @@ fn user_namespace(pid: Pid) -> std::io::Result<u64> {
     fs::metadata(format!("/proc/{pid}/ns/user")).map(|it| it.ino())
 }
 
-/// The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is open
-/// to all, and an unprivileged process cannot give a new namespace the map that we have.
+/// The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is
+/// readable by all, and an unprivileged process cannot give a new namespace the map that this process has.
 fn compare_user_maps(pid: Pid) -> PeerConfinement {
     let map = |pid: Pid| fs::read(format!("/proc/{pid}/uid_map")).ok();
     match (map(Pid::of_this_process()), map(pid)) {

@@ -349,8 +349,8 @@ mod tests {
         assert!(group_of(me).is_some());
     }
 
-    /// A thousand sessions were ended at once, and six of them lived on: the signal of another child's death had
-    /// interrupted the question whether they were alive.
+    /// A regression: a thousand sessions were ended at once, and six of them lived on, because the signal of another
+    /// child's death had interrupted the poll that asked whether they were alive.
     #[test]
     fn a_signal_in_the_middle_of_the_question_does_not_make_a_process_dead() {
         static HEARD: AtomicU32 = AtomicU32::new(0);

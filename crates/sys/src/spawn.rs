@@ -156,8 +156,8 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
     match order.failed {
         None => Ok(process),
         Some((step, errno)) => {
-            // It has exited already; collecting it leaves no zombie of a start that never was. That of a sibling is
-            // left to the parent.
+            // The child has exited already; collecting it here leaves no zombie of a failed start. A sibling is left to
+            // the parent.
             let uncollected = process.reap_blocking().is_err().then_some(process.pid());
             Err(LaunchFailure { step, errno: Errno::from_raw_os_error(errno), uncollected })
         }
@@ -266,8 +266,8 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
     // SAFETY: only system calls on values that the parent prepared; see the module's description.
     unsafe {
         default_signals();
-        // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits,
-        // and afterwards it finds the mark.
+        // The mark comes first: as long as this child holds a copy of the pipe to the guardian, the guardian waits, and
+        // afterwards it finds the mark.
         check(set_limits(order), SpawnStep::Limits)?;
         check(enter_groups(order), SpawnStep::Groups)?;
         check(libc::setsid(), SpawnStep::Session)?;
@@ -293,10 +293,11 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
     Err(SpawnStep::Execute)
 }
 
-/// Up to here the child has our own table of descriptors. It gets a copy of its beginning: whatever lies beyond is
-/// neither copied nor closed, however much it is.
+/// Gives the child a descriptor table of its own; until now it shares that of the runtime. The table is a copy of the
+/// beginning: descriptors beyond are neither copied nor closed, however many there are.
 ///
-/// # Safety Only in the child.
+/// # Safety
+/// Only in the child.
 unsafe fn own_descriptors(order: &ChildSetup<'_>) -> c_int {
     match order.table {
         Table::CopiedWhole => 0,
@@ -371,7 +372,8 @@ unsafe fn set_limits(order: &ChildSetup<'_>) -> c_int {
 /// Enters the control groups before `exec`: all processes that the child starts begin in its groups, so none can be
 /// missed.
 ///
-/// # Safety Only in the child.
+/// # Safety
+/// Only in the child.
 unsafe fn enter_groups(order: &ChildSetup<'_>) -> c_int {
     let (first, count) = order.groups;
     for place in 0..count {

@@ -56,8 +56,8 @@ impl HiddenInput {
     }
 }
 
-/// Throws away what was typed and not read yet, also the part of a line that a terminal in line mode still keeps to
-/// itself.
+/// Discards input that was typed and not read yet, also the part of a line that a terminal in line mode has not passed
+/// on yet.
 pub fn discard_input(terminal: impl AsFd) -> Result<(), Errno> {
     tcflush(terminal, QueueSelector::IFlush)
 }

@@ -23,8 +23,8 @@ pub trait Recognise {
     fn mark_of(&self, pid: Pid) -> Option<Mark>;
 }
 
-/// By the mark that it bears. One that shed it, by changing that limit, is recognised by the leader of its session
-/// (`setsid`), as long as that lives and bears it.
+/// By the mark that it bears. A process that shed its mark, by changing that limit, is recognised by the leader of its
+/// session (`setsid`), as long as the leader lives and bears the mark.
 impl Recognise for RuntimeTag {
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
         self.on(pid).or_else(|| self.on(session_of(pid)?))
@@ -202,8 +202,8 @@ pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
     living_marks(families).into_iter().map(|mark| mark.runtime_tag().family()).collect()
 }
 
-/// The marks of these families that living processes bear and that should have ended with their runtime, by one walk
-/// over the process table.
+/// The marks with these runtime tags that living processes bear and that should have ended with their runtime, by one
+/// walk over the process table.
 pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
     let mut living = HashSet::new();
     if families.is_empty() {

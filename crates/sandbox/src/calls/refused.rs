@@ -1,5 +1,5 @@
-//! Calls that are refused whatever they are about. Where there is a supervisor, it refuses them and reports them;
-//! arguments that decide are in registers, so its answer cannot come too late.
+//! System calls that are refused whatever their object. Where there is a supervisor, it refuses them and reports them;
+//! the deciding arguments are in registers, so they cannot change before its answer.
 
 use super::{FilterOptions, MAKES, PRIORITIES, WATCHES};
 use rustix::io::Errno;
@@ -302,8 +302,9 @@ const ATTRIBUTES: [u32; 7] =
     [0x4008_6602, 0x401c_5820, 0x4008_7602, 0x4008_6604, 0x4080_6685, 0x800c_6613, 0x4008_941a];
 const SET_LEASE: u32 = 1024;
 const SET_DELEGATION: u32 = 1040;
-/// Commands of file systems that change a file or a volume which is only open for reading; a read-only mount would
-/// refuse them: removing, marking and choosing volumes of btrfs, attributes of FAT, and how ext4 stores a file.
+/// Commands of file systems that change a file or a volume which is only open for reading, where a read-only mount
+/// would refuse them: removing, marking and choosing volumes of btrfs, attributes of FAT, and the way in which ext4
+/// stores a file.
 const FILE_SYSTEM_COMMANDS: [u32; 9] = [
     0x5000_940f,
     0x5000_943f,

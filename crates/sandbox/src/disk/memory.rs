@@ -73,8 +73,8 @@ impl Stamp {
         })
     }
 
-    /// Whether every change from now on gets a later time. The clock of file systems stands still between two ticks of
-    /// the kernel, and some file systems count whole seconds.
+    /// Whether every later change gets a later time. The clock of file systems advances in ticks of the kernel, and
+    /// some file systems count whole seconds.
     fn is_settled(self, now: u64) -> bool {
         const TICKS: u64 = 40_000_000;
         const SECONDS: u64 = 2_000_000_000;

@@ -42,8 +42,8 @@ impl Caller {
         })
     }
 
-    /// Does something as the caller would: with its rights over files and its mask, and with nothing that we have
-    /// beside them.
+    /// Runs an emulated call as the caller would: with its rights over files and its mask, and without any further
+    /// rights of this process.
     pub(super) fn act<T>(&self, emulated: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         // No process inside the sandbox can change its user. If one has done so all the same, we cannot act with its
         // rights.
@@ -72,13 +72,13 @@ impl Caller {
             .is_ok_and(|text| is_stopped_by(&text))
     }
 
-    /// Where its controlling terminal can be opened. `/dev/tty` would be ours. `first` is the command, which leads the
-    /// first session.
+    /// The path at which its controlling terminal can be opened. `/dev/tty` would be that of the supervisor. `first` is
+    /// the command, which leads the first session.
     pub(super) fn terminal(&self, first: Pid) -> Result<PathBuf, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.thread)).map_err(|_| Errno::SRCH)?;
         let (session, number) = session_and_terminal(&text).ok_or(Errno::NXIO)?;
-        // The terminal that the command was started on has another name inside. One that was opened inside may have the
-        // same number, but then it belongs to a later session.
+        // The terminal on which the command was started has another name inside. A terminal that was opened inside may
+        // have the same number, but then it belongs to a later session.
         let candidates = [PathBuf::from("/dev/console"), PathBuf::from(format!("/dev/pts/{number}"))];
         let is_it = |path: &PathBuf| {
             stat(path.as_path()).is_ok_and(|about| about.st_rdev == makedev(TERMINALS, number))

@@ -1,11 +1,11 @@
-//! Files that a caller writes in place although only judged content may come there, such as a repository's
+//! Drafts: files that a caller writes in place although only judged content may get there, such as a repository's
 //! configuration.
 //!
-//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. Nothing
-//! tells what is written to an open file, so the caller gets another file, a *draft* without a name. Whenever the
-//! supervisor is asked something, and when the draft is closed, its content is judged, and the file itself becomes a
-//! copy of it. A program that reads the file again at once, without asking for anything in between, may still find the
-//! content before.
+//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. No
+//! supervisor sees writes to an open file, so the caller gets another file, a *draft* without a name. At each
+//! supervised call, and when the draft is closed, the supervisor judges its content and makes the file itself a copy of
+//! it. A program that reads the file again at once, without a supervised call in between, may still find the old
+//! content.
 
 use super::caller::Caller;
 use super::emulated::{put_copy, supervisors_name};
@@ -38,8 +38,7 @@ pub(super) enum ContentRule {
 #[derive(Debug)]
 pub(super) struct JudgedContent {
     pub(super) bytes: Vec<u8>,
-    /// The mode and times of the new file. A command does not change the mode of a configuration of the user's that
-    /// exists.
+    /// The mode and times of the new file. A command cannot change the mode of an existing configuration of the user's.
     pub(super) like: Seen,
     /// Whether the existing file stays as it is: it has these bytes already, or the caller is still writing more.
     pub(super) is_same: bool,

@@ -53,8 +53,8 @@ pub(super) enum EmulatedSyscall {
         seen: Seen,
         bytes: Vec<u8>,
     },
-    /// The same as another emulated call, which makes a directory a repository, after files in it were replaced by
-    /// copies of what was judged.
+    /// Another emulated call, which makes a directory a repository, after the judged files in it were replaced by
+    /// copies of the judged content.
     AfterCopies {
         copies: Vec<JudgedCopy>,
         emulated: Box<EmulatedSyscall>,
@@ -173,8 +173,8 @@ fn replace(from: &NamedEntry, to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Res
     unlinkat(from.directory.hold(), &from.given, AtFlags::empty())
 }
 
-/// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it
-/// is a copy of: git compares the time of an index with those of the files in it.
+/// Puts a new file with these bytes under a name, which no process has open. It keeps the mode and times of the file
+/// that it copies: git compares the time of an index with those of the files in it.
 pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
     let directory = to.directory.hold();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -219,8 +219,8 @@ fn make(entry: &NamedEntry, what: &Made) -> Result<(), Errno> {
     }
 }
 
-/// The directory gets its attribute under another name, which no command may use: under its own, another one could come
-/// into its place before. A file system that has no such attributes makes it without.
+/// The directory gets its attribute while it has a temporary name, which no command may use: under its final name,
+/// another command could replace it first. On a file system without such attributes the directory is made without one.
 fn make_marked(entry: &NamedEntry, mode: Mode, mark: &str) -> Result<(), Errno> {
     let directory = entry.directory.hold();
     if entry.exists() {

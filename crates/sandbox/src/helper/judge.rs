@@ -159,8 +159,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The kernel decides: a file that is denied cannot be executed. This is only asked about to be reported, so
-    /// whatever cannot be made out is left to the kernel, too.
+    /// The kernel decides: a denied file cannot be executed. The call is only supervised to report the refusal, so a
+    /// path that cannot be read is left to the kernel, too.
     fn executed(&self, notice: &Notice, operation: Operation, place: PathArgument) -> CallDecision {
         let Ok(located) = Located::of(notice, place) else { return CallDecision::GoOn };
         if located.is_base() {
@@ -179,8 +179,8 @@ impl Judge<'_> {
         }
     }
 
-    /// A process by its number, which stands in a register and cannot be changed any more. The session's are known by
-    /// their mark; the supervisor bears it, too.
+    /// A process by its number, which is in a register and cannot change any more. Processes of the session are
+    /// recognised by their mark; the supervisor bears it, too.
     fn about_process(&self, process: Pid) -> CallDecision {
         let is_own = self.mark.is_some() && Halves::on(process) == self.mark;
         match is_own && process != Pid::of_this_process() {
@@ -360,8 +360,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether it is where a repository keeps worktrees or submodules. `git worktree remove` tries to remove that
-    /// directory every time, in case it is empty, and goes on without: that is no denial.
+    /// Whether it is the directory in which a repository keeps worktrees or submodules. `git worktree remove` tries to
+    /// remove that directory every time, in case it is empty, and goes on without: that is not reported as a denial.
     fn is_inner_directory(&self, path: &Path) -> bool {
         let is_of_plan = |git_dir: &Path| self.order.repositories.iter().any(|it| it.git_dir == git_dir);
         protect::INNER.iter().any(|inner| path.ends_with(inner))
@@ -369,8 +369,8 @@ impl Judge<'_> {
             && self.order.rulings.iter().any(|ruling| ruling.path == path && ruling.pinned)
     }
 
-    /// Whether a place with a ruling must stay where it is. A rule that lets a file be written in a writable place says
-    /// nothing about its name: programs replace files to write them.
+    /// Whether a place with a ruling must not be moved. A rule that makes a file in a writable place writable does not
+    /// protect its name: programs replace files to write them.
     fn stays(&self, ruling: &Ruling) -> bool {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.order.rulings, above));
         let is_free = ruling.access == Access::Write && !ruling.pinned;
@@ -430,9 +430,9 @@ impl Judge<'_> {
         }
     }
 
-    /// A directory with something protected in it stays where it is: elsewhere the rules would not find it. Mounts
-    /// would go with the directory, but those of the next command are where the rules say. The same for what others
-    /// have in it that is hidden.
+    /// A directory with a protected object in it must not be moved: at its new path the rules would not find the
+    /// object. Mounts would move with the directory, but those of the next command are at the paths in the rules. The
+    /// same holds for hidden sockets of programs outside.
     fn held_in_place(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let Confinement { rulings, must_not_exist, sockets, .. } = self.order;
@@ -481,9 +481,9 @@ impl Judge<'_> {
         ruled || rules::COMMON_PLACES.iter().any(|(place, _)| path.starts_with(place))
     }
 
-    /// The same for what is in a directory, or is itself, where nothing changes. A place that the rules let be changed
-    /// is there on a mount that was read-only before: the call would fail without a sandbox, too, and no rule explains
-    /// it.
+    /// The same for objects in a directory that cannot change, and for such a directory. If the rules make a place
+    /// writable and it is still on a read-only mount, the mount was read-only before: the call would fail without a
+    /// sandbox, too, and no rule explains it.
     fn refused_there(&self, operation: Operation, kept: &Seen, path: &Path) -> CallDecision {
         let is_by_rule = self.is_foreign_memory(&kept.path)
             || self.is_obeyed(kept)
@@ -507,8 +507,8 @@ impl Judge<'_> {
     }
 }
 
-/// Between file systems, a file is neither moved nor linked in any sandbox or without one: that is no denial.
-/// Directories are compared, because a file in a container's overlay has the device of the layer that it is in.
+/// Between file systems, a file can be neither moved nor linked, with or without a sandbox: that is not reported as a
+/// denial. Directories are compared, because a file in a container's overlay has the device of its layer.
 fn unless_across_devices(refused: CallDecision, from: Option<&Seen>, to: &NamedEntry) -> CallDecision {
     match from.is_some_and(|from| from.about.st_dev != to.directory.about.st_dev) {
         true => CallDecision::Fail(Errno::XDEV),
@@ -521,8 +521,8 @@ fn is_git_dir(seen: &Seen) -> bool {
     seen.is_directory() && repositories::is_repository_name(seen.path.file_name())
 }
 
-/// Whether something may be in what comes: a directory that is made is empty, but one that is moved, or that a link
-/// leads to, is not.
+/// Whether the new object may contain others: a created directory is empty, but a moved one, or one that a link leads
+/// to, is not.
 fn brings_more(operation: Operation) -> bool {
     matches!(operation, Operation::Rename | Operation::Link)
 }

@@ -1,5 +1,5 @@
-//! The ground that commands of one kind stand on: users and a network of their own, made once and entered by each.
-//! Making a network takes the kernel milliseconds, entering one takes it none.
+//! The namespaces that commands with the same kind of network share: of users and of the network, created once and
+//! entered by each command. Creating a network namespace takes the kernel milliseconds, entering one almost nothing.
 
 use super::at;
 use crate::request::{ConfineStep, Failure, NetworkKind, Report};

@@ -147,8 +147,8 @@ impl Located {
         Ok(NamedEntry { directory, name: name.to_owned(), given: given.to_owned() })
     }
 
-    /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not
-    /// here.
+    /// The end of a path that is opened: a link of that name is followed, because the file is created where the link
+    /// leads.
     pub(super) fn end(&self, follow: bool) -> Result<End, Missing> {
         if self.is_base() {
             return self.look(true).map(End::Open);
@@ -289,8 +289,8 @@ impl Seen {
         !can_be_asked || !matches!(open(self.link(), untraced, Mode::empty()), Err(Errno::PERM))
     }
 
-    /// Whether the kernel lets us make hard links to it: with `fs.protected_hardlinks` only to what is ours, and to
-    /// regular files that we can read and write and that give their caller no other user or group.
+    /// Whether the kernel lets this process make hard links to it: with `fs.protected_hardlinks` only to the user's own
+    /// files, and to regular files that the user can read and write and that are neither setuid nor setgid.
     pub(super) fn owner_lets_link(&self) -> bool {
         let is_limited = std::fs::read("/proc/sys/fs/protected_hardlinks").is_ok_and(|text| text != b"0\n");
         let is_accessible = || {

@@ -1,8 +1,7 @@
-//! `/proc/self` and `/proc/thread-self` in a caller's path. For the kernel they mean whichever process looks a path up,
+//! `/proc/self` and `/proc/thread-self` in a caller's path. For the kernel they mean the process that looks a path up,
 //! which is the supervisor here, so a path through one of them leads to another place than the caller means:
-//! `/proc/net/dev` does, too.
-//!
-//! Such paths are rare. They are recognised by where they end, and then followed name by name.
+//! `/proc/net/dev` does, too. Such paths are rare. They are recognised by the place where they end, and then followed
+//! name by name.
 
 use super::memory::Missing;
 use super::place::{MOST_LINKS, Seen};
@@ -75,7 +74,8 @@ fn first(path: &Path) -> Option<(OsString, PathBuf)> {
     Some((name, names.map(Component::as_os_str).collect()))
 }
 
-/// Where a name leads if it is a link. The text of links to open files and directories of a process means nothing.
+/// The target of a name if it is a link. Links to open files and directories of a process have texts that must not be
+/// followed as paths.
 fn link_target(directory: &Seen, name: &OsStr, caller: Pid) -> Result<Option<PathBuf>, Missing> {
     if let Some(target) = target(directory, name, caller) {
         return Ok(Some(target.into()));

@@ -1,8 +1,7 @@
-//! Which unix sockets belong to this session or to others that may do no more than this one, and which to programs
-//! outside: a command may talk to the former alone.
-//!
-//! A path says nothing about that, because a command can rename and link files in its writable places. The kernel lists
-//! which socket is bound to which file, and the supervisor knows which sockets the session's processes have bound.
+//! The owners of unix sockets: this session and others that may do no more than it, or programs outside. A command may
+//! talk to the former alone. A path does not identify the owner, because a command can rename and link files in its
+//! writable places. The kernel lists which socket is bound to which file, and the supervisor knows which sockets the
+//! session's processes have bound.
 
 use super::place::Seen;
 use crate::authority::AuthorityNumbers;
@@ -128,8 +127,8 @@ impl<'a> SocketOwners<'a> {
         self.of(|socket| socket.abstract_name.as_deref() == Some(name), true)
     }
 
-    /// The kernel tells half of an inode's number, and nothing of subvolumes: two files can look alike, and then every
-    /// socket that is bound to one of them has to be ours.
+    /// The kernel shows only half of an inode's number, and no subvolumes: two files can look alike, and then every
+    /// socket that is bound to one of them must be ours.
     fn of(&self, is_meant: impl Fn(&UnixSocket) -> bool, is_only_one: bool) -> Result<Owner, Errno> {
         let listed = list(self.namespaces.own.as_ref())?;
         let mut meant = listed.iter().filter(|socket| is_meant(socket)).peekable();
@@ -159,8 +158,8 @@ fn list(namespace: Option<&UnixSockets>) -> Result<Vec<UnixSocket>, Errno> {
     namespace.ok_or(Errno::ACCESS)?.list().map_err(|_| Errno::ACCESS)
 }
 
-/// The device of the file system that a file is on. `stat` tells another one on some, for example on subvolumes of
-/// btrfs.
+/// The device of the file system that a file is on. On some file systems, such as subvolumes of btrfs, `stat` returns
+/// another one.
 fn file_system(hold: &OwnedFd) -> Option<(u32, u32)> {
     let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", hold.as_raw_fd())).ok()?;
     let mount = about.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();

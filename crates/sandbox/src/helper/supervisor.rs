@@ -112,7 +112,8 @@ fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, 
     privilege::gain_nothing().map_err(at(ConfineStep::Watcher))?;
     if world != NamespaceScope::Own {
         // A server outside sees this process where it connects in the command's place, and recognises a confined caller
-        // by the number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
+        // by the number of its filters. The supervisor starts no programs, so a filter that forbids that costs it
+        // nothing.
         let starts =
             [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, FilterAction::Fail(Errno::PERM)));
         Program::of(&starts).enforce(Listening::No).map_err(at(ConfineStep::Watcher))?;

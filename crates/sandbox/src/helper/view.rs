@@ -34,8 +34,8 @@ pub(super) fn furnish() -> Result<Underneath, Failure> {
 /// Copied parts of the tree that are not mounted in their places yet.
 pub(super) struct Pieces(Vec<Option<Copied>>);
 
-/// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the
-/// root down.
+/// Builds the tree. Its pieces were copied before any change of the tree, and are mounted in their places from the root
+/// down.
 pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console>) -> Result<(), Failure> {
     mount::freeze_everything().map_err(|errno| failed(ConfineStep::Tree, Path::new("/"), errno))?;
     let devices = DEVICES.map(|name| c_path(&Path::new("/dev").join(name)));
@@ -142,8 +142,8 @@ pub(super) struct Copied {
     is_directory: bool,
 }
 
-/// A place of the plan. Such places are without links: one that has some by now was exchanged, and what it leads to is
-/// none of the plan's.
+/// A place of the plan. Such places are without links: if one is a link by now, it was exchanged, and its target is not
+/// a place of the plan.
 struct MountSource {
     place: OwnedFd,
     is_directory: bool,

@@ -120,8 +120,9 @@ fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
     }
 }
 
-/// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make
-/// nothing writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
+/// A place behind links. Commands can make links in their writable places, and such links must open nothing: they make
+/// no place writable, and protection from writing makes no place readable. So these places are added last, when all
+/// other rulings are known.
 struct LinkedPlace {
     way: FollowedPath,
     links: Vec<PathBuf>,

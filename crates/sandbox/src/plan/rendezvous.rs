@@ -40,8 +40,8 @@ pub(super) fn add(
 fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
     let way = FollowedPath::of(path, files);
     let is_writable = |path: &Path| rulings.access_at(path) == Some(Access::Write);
-    // A rule about exactly this place, or a writable place that it is: a runtime directory that is `/tmp` itself is not
-    // protected.
+    // A write rule for exactly this place wins, and so does a writable place at the same path: a runtime directory that
+    // is `/tmp` itself is not protected.
     let is_named =
         way.leads_somewhere() && rulings.about(&way.end).is_some_and(|ruling| ruling.access == Access::Write);
     if is_named || !is_writable(&way.end) {

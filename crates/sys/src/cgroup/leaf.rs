@@ -1,5 +1,5 @@
 //! A leaf: the groups of one session, to be entered, limited, counted and watched. Every file is small and is read
-//! whole; one that is missing means that this kernel does not count that.
+//! whole; if one is missing, this kernel does not count that resource.
 
 use super::{Controller, Events, Version};
 use crate::descriptor::above_stdio;

@@ -27,7 +27,7 @@ const PREFIX: &str = "windlass-";
 const OWN: &str = "-runtime";
 
 impl RuntimeCgroupName {
-    /// The name of this process's nest for sessions of one family of marks.
+    /// The name of this process's nest for sessions with this runtime tag.
     pub fn new(family: u32) -> Self {
         let own = Pid::of_this_process();
         Self { pid: own.get(), start_ticks: process::start_ticks(own).unwrap_or(0), family }
@@ -65,8 +65,7 @@ pub enum Unusable {
     /// No hierarchy of this process has it.
     #[error("no hierarchy that this process is in has it")]
     Absent,
-    /// Another runtime's sandbox is around this process. It is not even tried: every attempt would be reported as a
-    /// denial.
+    /// Another runtime's sandbox is around this process. No attempt is made: each one would be reported as a denial.
     #[error("the sandbox around this process allows no changes to control groups")]
     Confined,
     /// Version 2 lets a group either hold processes or have children with controllers, and our group holds processes of
@@ -119,8 +118,8 @@ struct HierarchyGroup {
 const MOST_EMPTIED: usize = 32;
 
 impl RuntimeCgroup {
-    /// Makes a nest with as many of the wanted controllers as can be used, and says which cannot and why. `None`: none
-    /// can.
+    /// Creates a nest with as many of the wanted controllers as can be used, and reports which cannot and why. `None`:
+    /// none can.
     pub fn make(
         hierarchies: &Hierarchies,
         name: RuntimeCgroupName,

@@ -33,8 +33,8 @@ pub(super) struct ProcessStat {
 pub(super) struct Handled(pub(super) u32);
 
 impl Handled {
-    /// Whether the process has a use for alarms. Shells handle every signal that could end them, the alarm of processor
-    /// time among them, and set none.
+    /// Whether the handlers suggest that the process uses alarms. Shells handle every signal that could end them,
+    /// including the alarm of processor time, and set no alarm.
     pub(super) fn uses_alarms(self) -> bool {
         self.has(libc::SIGALRM) && !self.has(libc::SIGVTALRM)
     }
@@ -86,7 +86,7 @@ fn signals(field: Option<&[u8]>) -> Handled {
     Handled(field.and_then(decimal).unwrap_or_default())
 }
 
-/// More processes than any session we could usefully look at, so that a walk over a tree that grows meanwhile ends.
+/// More processes than any session has at which a look is useful, so that a walk over a tree that grows meanwhile ends.
 const LARGEST: usize = 4096;
 
 /// A process and its descendants, the process itself first. Descendants whose parent died are not found. `known` is a

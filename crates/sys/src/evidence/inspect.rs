@@ -240,8 +240,8 @@ impl<'a> Inspected<'a> {
         if reader.wanted.masters.is_empty() { Look::Reads(reader) } else { self.look_behind(watch, reader) }
     }
 
-    /// The reader behind a relay. The relay itself is looked at again afterwards: the look pushed towards it all that
-    /// was printed there, so if it still sleeps, that has come through.
+    /// The reader behind a relay. The relay itself is looked at again afterwards: the look pushed all output on that
+    /// terminal towards it, so if the relay still sleeps, it has passed all of it on.
     fn look_behind(&self, watch: &mut Watch, relay: Reader) -> Look {
         let mut look = Look::Busy;
         for master in &relay.wanted.masters {
@@ -271,7 +271,7 @@ impl<'a> Inspected<'a> {
     }
 
     /// A thread that was stopped, or that has its input already and waits for a page of memory to put it in, is in the
-    /// same call. Its state tells, and the call read once more says that the state belongs to it.
+    /// same call. Its state shows that, and a second read of the call shows that the state belongs to the same call.
     fn asleep_in(&self, thread: u32, line: &CallLine) -> Option<ProcessStat> {
         let facts = ProcessStat::of_thread(self.pid, thread).filter(|facts| facts.state == b'S')?;
         self.call(thread).is_ok_and(|again| again.bytes() == line.bytes()).then_some(facts)

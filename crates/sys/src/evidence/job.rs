@@ -22,11 +22,11 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(30);
 /// The window in which a job must be quiet before a doubt is all that speaks against waiting.
 const DOUBTFUL_WINDOW: Duration = Duration::from_millis(100);
 
-/// A clock of a reader of lines is watched for one round if it strikes at least this often. A question that must be
-/// answered sooner is not for a caller that reads it first.
+/// A clock of a reader of lines is watched for one round if it fires at least this often. A question that must be
+/// answered sooner is not meant for a caller that reads it first.
 const LONGEST_ROUND: Duration = Duration::from_secs(2);
-/// The window in which a clock that strikes later, or at a time that is not known, must be quiet. A caller waits for
-/// half a second of silence in any case.
+/// The window for a clock that fires later, or at an unknown time: the job must be quiet for so long. A caller waits
+/// for half a second of silence in any case.
 const CLOCK_WINDOW: Duration = Duration::from_millis(400);
 
 /// A process that left the job, and may print.
@@ -204,8 +204,8 @@ impl<'a> Job<'a> {
     }
 
     /// Programs that draw wake up by the clock to draw again. One that reads plain lines either asks for an answer
-    /// within a time or goes on by the clock, and the kernel does not tell which. So the clock is watched for one round
-    /// where that is short: a program that prints meanwhile goes on.
+    /// within a time or goes on by the clock, and the kernel does not show which. So a clock with a short round is
+    /// watched for one round: a program that prints meanwhile goes on.
     fn of_timer(&self, time: Duration) -> Finding {
         let is_short = time <= SHORT_TIMEOUT;
         if self.source.kind != InputKind::Line {

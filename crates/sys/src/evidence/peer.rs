@@ -7,8 +7,8 @@ use rustix::net::{AddressFamily, getpeername, sockopt};
 /// The peer of a connected socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
-    /// A process of this machine, over a Unix socket: the one that listened, or that made a pair of sockets. `None`
-    /// where it is in a namespace of its own.
+    /// A process of this machine, over a Unix socket: the one that listened, or that made a pair of sockets. `None` if
+    /// it is in another pid namespace.
     Local(Option<Pid>),
     /// Over the network, which may be this machine's own.
     Network,

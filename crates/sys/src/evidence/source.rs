@@ -100,8 +100,8 @@ impl Identity {
     }
 }
 
-/// Without asking a server: a process may read from a network file system that no longer answers, and looking at it
-/// must not hang us as well.
+/// Reads the facts of a file without a request to a server: a process may read from a network file system that no
+/// longer answers, and a look at it must not block this process as well.
 fn facts_of(directory: BorrowedFd<'_>, path: &[u8], flags: AtFlags) -> Result<Statx, Errno> {
     statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::TYPE)
 }

@@ -140,8 +140,7 @@ fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> Result<i32, Errn
     i32::try_from(answer).map_err(|_| last_errno())
 }
 
-/// System call numbers from the first on, up to the first of the next range, and the instructions that decide about
-/// them.
+/// System call numbers from `first` on, up to the first of the next range, and the instructions that decide about them.
 #[derive(Debug)]
 struct Range {
     first: u32,
@@ -199,8 +198,9 @@ fn decision(rules: &[&Rule]) -> Vec<libc::sock_filter> {
     instructions
 }
 
-/// Searches for the number by halving. The kernel compiles the program when it is installed, and simulates it for every
-/// number there is: the time that takes grows with the number of instructions, and every confined command waits for it.
+/// Searches for the number by bisection. The kernel compiles the program when it is installed, and simulates it for
+/// every number there is: the time for that grows with the number of instructions, and every confined command waits for
+/// it.
 fn search(ranges: &[Range], instructions: &mut Vec<libc::sock_filter>) {
     let middle = ranges.len() / 2;
     match ranges {

@@ -88,8 +88,8 @@ pub fn terminals() -> Result<DetachedMount, Errno> {
 }
 
 impl DetachedMount {
-    /// Whether what is in it can be changed, as far as it could be where it was copied. Devices in it are none, and
-    /// setuid bits mean nothing.
+    /// Sets whether files in it can be changed, as far as they could be where it was copied. Device files in it do not
+    /// work, and setuid bits have no effect.
     pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
         // Parts that are mounted read-only in it stay so: the kernel refuses to change that for a mount of another user
         // namespace.
@@ -101,8 +101,8 @@ impl DetachedMount {
         set_attributes(Some(&self.0), c"", RECURSIVE, &attributes)
     }
 
-    /// Makes it writable again, and devices in it devices, where this process itself made the mount that it was copied
-    /// from read-only.
+    /// Makes it writable again, and lets device files in it work. Only where this process itself made the mount
+    /// read-only from which it was copied.
     pub fn thaw(&self) -> Result<(), Errno> {
         let attributes = Attributes { set: 0, clear: RDONLY | NODEV, propagation: 0, user_space: 0 };
         set_attributes(Some(&self.0), c"", 0, &attributes)
@@ -147,8 +147,8 @@ pub fn freeze(path: &CStr) -> Result<(), Errno> {
     set_attributes(None, path, 0, &attributes)
 }
 
-/// Makes what is mounted at exactly this path writable again, and devices devices. Only for what this process has
-/// mounted itself.
+/// Makes the mount at exactly this path writable again, and lets device files in it work. Only for mounts that this
+/// process has made itself.
 pub fn thaw(path: &CStr) -> Result<(), Errno> {
     let attributes = Attributes { set: 0, clear: RDONLY | NODEV, propagation: 0, user_space: 0 };
     set_attributes(None, path, 0, &attributes)

@@ -164,8 +164,9 @@ impl AsFd for Listener {
     }
 }
 
-/// Whether a caller can be trusted to wait: before Linux 5.19 every signal lets it go, and between a gift and its
-/// answer it would keep the gift and ask anew. There both go in one step, and the file stays ours for a moment.
+/// Whether only death can interrupt a caller that waits. Before Linux 5.19 every signal interrupts it: between
+/// receiving a file and the answer it could keep the file and make the call again. On those kernels both happen in one
+/// step, and the file stays open here for a moment.
 fn only_death_interrupts() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| rustix::system::uname().release().to_str().is_ok_and(is_new_enough))

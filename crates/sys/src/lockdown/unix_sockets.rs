@@ -1,5 +1,6 @@
-//! The unix sockets of one network namespace as the kernel lists them (`sock_diag`): which file or abstract name each
-//! is bound to. Unlike `/proc/net/unix` it names the file itself, not the text that was once given for it.
+//! The unix sockets of one network namespace as the kernel lists them (`sock_diag`), each with the file or abstract
+//! name to which it is bound. Unlike `/proc/net/unix` the list identifies the file itself, not the path that was once
+//! given for it.
 
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -50,8 +51,8 @@ impl UnixSockets {
         &self.0
     }
 
-    /// All of them that have a name and can be connected or sent to. The sockets of connections that a server has
-    /// accepted bear its name, too, and are not among them.
+    /// All sockets that have a name and can be connected or sent to. The sockets of accepted connections bear their
+    /// server's name, too, and are not included.
     pub fn list(&self) -> Result<Vec<UnixSocket>, Errno> {
         send(&self.0, &request(), SendFlags::empty())?;
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! Low numbers for the descriptors that a child gets, so that a process with thousands of them does not hand a copy of
-//! each to every child, which then closes them all again: most of a start, where many sessions run.
+//! Low numbers for a child's descriptors: without them, a process with thousands of descriptors hands a copy of each to
+//! every child, which then closes them all again. That would be most of the time of a start, where many sessions run.
 //!
-//! A few numbers are taken when a thread starts its first child, early as a rule, and kept. What a child is to get is
-//! put under them until it has its own copy; the child asks for those numbers and none above.
+//! A few numbers are reserved when a thread starts its first child, usually early, and kept. The child's descriptors
+//! have these numbers until the child has its own copies; the child copies those numbers and none above.
 
 use std::cell::RefCell;
 
@@ -100,8 +100,8 @@ impl Slots {
         filled.inspect_err(|_| self.empty(given.len()))
     }
 
-    /// A copy of the child's end of a pipe that stayed here would keep it open. A number that is no longer allowed is
-    /// given up.
+    /// Frees the numbers: a remaining copy of the child's end of a pipe would keep that pipe open. A number that is no
+    /// longer allowed is given up.
     fn empty(&mut self, count: usize) {
         let nothing = self.nothing.as_fd();
         let mut places = 0;

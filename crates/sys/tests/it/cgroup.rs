@@ -117,8 +117,8 @@ fn a_hierarchy_without_the_controllers_is_no_use() {
     assert!(refusals.iter().all(|it| matches!(it.reason, Unusable::Absent)), "{refusals:?}");
 }
 
-/// The kernel's own files are no obstacle to removing a group, but those of a made-up one are: only folders are made
-/// here.
+/// The kernel's own files do not prevent the removal of a group, but those of a made-up group would: so only
+/// directories are made here.
 #[test]
 fn nests_of_runtimes_that_are_gone_are_removed_and_no_others() {
     let scratch = Scratch::new("cgroup-abandoned");

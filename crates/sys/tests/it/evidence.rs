@@ -141,8 +141,8 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
 }
 
-/// A thread or a process that is started between two steps of a look was once missed: the look had counted the threads
-/// and children before, and found the reader alone.
+/// A regression: a thread or a process that is started between two steps of a look was once missed, because the look
+/// had counted the threads and children before, and found the reader alone.
 #[test]
 fn threads_and_children_that_start_during_a_look_are_seen() {
     const ROUNDS: u32 = 150;

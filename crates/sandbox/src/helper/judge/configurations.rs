@@ -1,8 +1,8 @@
-//! Configurations of repositories, which come into their places only as copies of what was judged.
+//! Configurations of repositories: each is only put in its place as a copy of judged content.
 //!
 //! The user works in some repositories, and commands have made others ([`RepositoryOwner`]). In the first ones only
-//! everyday settings change, so that neither a program is run nor a server is exchanged the next time that the user
-//! pulls. In the others no setting runs a program, and the rest is the command's own business.
+//! everyday settings may change, so that the user's next pull neither runs a program nor talks to another server. In
+//! the others no setting may run a program, and the rest is left to the command.
 
 use super::folded::fold;
 use super::git_dirs::{Arrival, denial, drafted_index, is_git_dir};
@@ -52,7 +52,7 @@ impl Judge<'_> {
         (is_judged && is_git_dir(directory)).then_some(RepositoryOwner::Command)
     }
 
-    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that was there
+    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that existed
     /// before the runtime. A write rule that names the file leaves it to the command.
     pub(super) fn is_configuration_of_user(&self, path: &Path) -> bool {
         let is_users = self.folded.is_configuration(self.order, path)
@@ -61,8 +61,8 @@ impl Judge<'_> {
         is_users && !self.is_named_by_rule(path)
     }
 
-    /// Whether it is the configuration of a worktree of a repository that the user works in. Its remotes are those
-    /// of the user's repository, also if a command added the worktree.
+    /// Whether it is the configuration of a worktree of a repository that the user works in. Its remotes are those of
+    /// the user's repository, even if a command added the worktree.
     fn is_configuration_of_worktree(&self, path: &Path) -> bool {
         let worktrees = path.ancestors().nth(2);
         let is_of = |repository: &Repository| worktrees == Some(&repository.git_dir.join("worktrees"));
@@ -82,7 +82,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the
+    /// Mode, owner, times or attributes change. `git init` tests whether the file system keeps the mode of the
     /// configuration.
     pub(super) fn changed_status(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         const OTHER_BITS: u32 = 0o7677;
@@ -204,8 +204,8 @@ fn judge_commands(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Deni
     }
 }
 
-/// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration
-/// or an index, and another command must neither have it open then nor put another in its place. It may be removed.
+/// Refuses access to a file under a name that only the supervisor uses, for a moment: the file is about to become a
+/// configuration or an index, and another command must neither have it open then nor replace it. It may be removed.
 pub(super) fn touched_copy(emulated: &EmulatedSyscall) -> Option<CallDecision> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
     let of_entry = |entry: &NamedEntry| is_copy(&entry.name).then(|| entry.path());
@@ -266,8 +266,8 @@ pub(super) fn bytes_of(seen: &Seen) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= LARGEST_CONFIGURATION).then_some(bytes)
 }
 
-/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository
-/// around it.
+/// Whether files are checked out outside the place that a repository belongs to. Those of a submodule lie in the
+/// repository around it.
 fn checks_out_elsewhere(git_dir: &Path, work_tree: &str) -> bool {
     let around = git_dir.ancestors().find(|above| above.ends_with(".git")).unwrap_or(git_dir).parent();
     let mut at = PathBuf::new();

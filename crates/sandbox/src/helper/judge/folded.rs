@@ -1,6 +1,6 @@
-//! Names that are different bytes and can be one name: on file systems that ignore case, such as ext4 with `casefold`
-//! or vfat, `.GIT/hooks` is `.git/hooks`. Whether a directory does so is not asked: a name that only looks like a
-//! protected one is protected, too.
+//! Names that differ in bytes and can still be one name: on file systems that ignore case, such as ext4 with `casefold`
+//! or vfat, `.GIT/hooks` is `.git/hooks`. The judge does not test whether a directory ignores case: a name that only
+//! looks like a protected one is protected, too.
 
 use crate::confinement::Confinement;
 use crate::plan::Ruling;

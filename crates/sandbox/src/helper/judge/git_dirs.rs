@@ -186,8 +186,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Why a socket must not get a name: git looks for a configuration or a repository there. Git only asks whether it
-    /// may enter `objects` and `refs`, so a socket of that name makes a directory a repository, too.
+    /// Why a socket must not get a name: git looks for a configuration or a repository there. For `objects` and `refs`
+    /// git only checks that it may enter them, so a socket of that name makes a directory a repository, too.
     pub(super) fn bound_as_part(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return Some(owner.refusal(operation, &entry.path(), UNJUDGED));
@@ -269,9 +269,9 @@ impl Judge<'_> {
             .then(|| refusal(Operation::Rename, &entry.path(), REASON))
     }
 
-    /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it does not
-    /// come as a link or a file: those could lead to a repository of the user's whose settings name files of this
-    /// place.
+    /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it must not
+    /// be created as a link or a file: those could lead to a repository of the user's that has settings with names of
+    /// files in this place.
     fn is_repository_of_place(&self, entry: &NamedEntry) -> bool {
         is_repository_name(Some(&entry.name)) && self.is_place(&entry.directory.path)
     }
@@ -290,8 +290,8 @@ impl Judge<'_> {
         ruling_at(&self.order.rulings, directory).is_some_and(is_place) && !self.is_left_alone(directory)
     }
 
-    /// Whether the plan's own rules keep a git directory, or the policy leaves it to the command: by a write rule that
-    /// names a directory which can be written anyway, and so can mean nothing else.
+    /// Whether the plan's own rules protect a git directory, or the policy leaves it to the command: by a write rule
+    /// for a directory that is writable anyway, since such a rule can mean nothing else.
     pub(super) fn is_left_alone(&self, directory: &Path) -> bool {
         let git_dir = match directory.parent() {
             Some(above) if directory.ends_with(HOOKS) => above,
@@ -457,9 +457,9 @@ fn is_hooks_of_git_dir(hooks: &Seen) -> bool {
     marks_git_dir(|name| has(hooks, &format!("../{name}")))
 }
 
-/// Whether git takes a directory with these names for a repository, or for what several worktrees have in common: a
-/// `commondir` leads to a directory that needs no `HEAD`. A repository has all of the first three, but two are enough
-/// here: a socket can come under the third name by a race.
+/// Whether git takes a directory with these names for a repository, or for the common directory of several worktrees: a
+/// `commondir` leads to a directory that needs no `HEAD`. A repository has all of the first three names, but two are
+/// enough here: a race can put a socket under the third one.
 pub(super) fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
     let marks = [HEAD, OBJECTS, REFS].into_iter().filter(|name| has(name)).count();
     marks >= 2 || has(HEAD) && has(COMMON)

@@ -89,8 +89,8 @@ impl Judge<'_> {
         Some(refusal(Operation::Rename, to, &git_dir, &seen.path.join(inside)))
     }
 
-    /// The git directory that a directory of this name is, or is a part of. One called `.git` is one that the user may
-    /// make a repository.
+    /// The git directory that a directory of this name is, or is a part of. The user may turn one called `.git` into a
+    /// repository.
     pub(super) fn git_dir_with(&self, entry: &NamedEntry) -> Option<PathBuf> {
         let is_repository = is_repository_name(Some(&entry.name)) && !self.is_left_to_command(&entry.path());
         is_repository.then(|| entry.path()).or_else(|| self.git_dir_around(entry))
@@ -154,8 +154,8 @@ impl WorkTrees {
     }
 }
 
-/// The first link, pipe or device below a directory, or a directory that cannot be looked into, or a name beyond the
-/// most. Its path from there.
+/// The path, from `top` on, of the first link, pipe or device below it, of a directory that cannot be read, or of the
+/// name after the `most` allowed ones.
 pub(super) fn first_special_in(top: &Seen, work_trees: WorkTrees, most: usize) -> Option<PathBuf> {
     let held = PathBuf::from(top.link());
     let inside = |path: &Path| path.strip_prefix(&held).unwrap_or(path).to_owned();

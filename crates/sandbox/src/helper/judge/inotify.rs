@@ -2,8 +2,8 @@
 //! command that takes them all leaves none for editors and file managers of the same user.
 //!
 //! The processes of a session may hold half of them, as with namespaces. Descriptors can be hidden from the count: on
-//! their way through a socket, or in a process that cannot be looked into; and several sessions may run at once. So
-//! some must also be left for others whatever the count says, which is found out by taking them for a moment.
+//! their way through a socket, or in a process that cannot be inspected; and several sessions may run at once. So
+//! whatever the count says, some must also be left for others; the judge checks that by opening them for a moment.
 
 use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};

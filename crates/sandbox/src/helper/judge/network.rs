@@ -79,9 +79,10 @@ impl Judge<'_> {
         })
     }
 
-    /// A socket gets a name in a directory. This is only judged, because the kernel remembers the text of the path:
-    /// under another one, programs would not find their own socket again. Mounts and Landlock keep the places that
-    /// cannot be written; a race can make a socket under a name that must not exist, which gives no program orders.
+    /// Judges a socket that gets a name in a directory, and leaves the call to the kernel, because the kernel remembers
+    /// the text of the path: under another one, programs would not find their own socket again. Mounts and Landlock
+    /// protect the places that cannot be written; a race can make a socket under a name that must not exist, but no
+    /// program obeys a socket there.
     pub(super) fn bound(&self, notice: &Notice, operation: Operation) -> Judged {
         let (socket, family) = caller_socket(notice)?;
         let address = address_at(notice, 1)?;
@@ -160,8 +161,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule
-    /// names.
+    /// The program behind a socket could act for the command. So it must belong to the session, or a rule must name the
+    /// socket.
     fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<PeerVerdict, Missing> {
         if seen.kind() != FileType::Socket {
             // An object that the sandbox mounted over a socket of a program outside is not a socket.
@@ -372,8 +373,7 @@ fn internet_address(bytes: &[u8], operation: Operation) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// Whether an address leads to the machine that asks: to any of its own addresses, too, there is only the loopback
-/// device.
+/// Whether an address leads to the calling machine: even to its own other addresses, only the loopback device leads.
 fn is_own(address: IpAddr) -> bool {
     let address = match address {
         IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),

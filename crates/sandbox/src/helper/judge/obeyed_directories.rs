@@ -1,6 +1,6 @@
-//! Directories that bring a file with them which other programs obey there: `.hg` with `hgrc`, `.jj` with the
-//! configuration of its repository. The file itself is protected by its name, but a command could write it under
-//! another name and then move, or link, the directory around it.
+//! Directories that contain a file which other programs obey: `.hg` with `hgrc`, `.jj` with the configuration of its
+//! repository. The name of the file itself is protected, but a command could write it under another name and then move,
+//! or link, the directory around it.
 
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;

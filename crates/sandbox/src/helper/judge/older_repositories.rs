@@ -28,8 +28,8 @@ const LARGEST_CONFIGURATION: u64 = 1 << 20;
 const DEEPEST_INCLUDE: usize = 8;
 
 impl Judge<'_> {
-    /// Why an emulated call is refused: it changes what git obeys in an older repository. Removing it is not, as with
-    /// the whole repository.
+    /// Why an emulated call is refused: it changes a file that git obeys in an older repository. Removing the file is
+    /// allowed, as is removing the whole repository.
     pub(super) fn named_by_older_repository(&self, emulated: &EmulatedSyscall) -> Option<CallDecision> {
         let inside = |operation, path: &Path| {
             self.named_above(path, |named| is_below(path, named)).map(|by| refusal(operation, path, &by))

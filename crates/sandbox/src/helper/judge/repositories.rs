@@ -2,9 +2,9 @@
 //! programs.
 //!
 //! `git status` goes into every gitlink of the index, a path that stands for another repository, and obeys the
-//! configuration there. So two things never come together by a command's doing: an index that names a gitlink, and a
+//! configuration there. So a command must never be able to combine two things: an index that names a gitlink, and a
 //! repository at its path that a command wrote. An index is only ever replaced, never written in place, so each one is
-//! looked at before it counts; and what comes into its place is a copy that no process has open.
+//! judged before git can read it; and the new index is a copy that no process has open.
 
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge, Judged};
@@ -115,10 +115,10 @@ impl Judge<'_> {
             .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
     }
 
-    /// Why a path must stay as it is for what is around it, which was there before the runtime: a repository below the
-    /// workspace, or a directory in which other programs obey such a name. Those that commands made are theirs: clones
-    /// and packages bring settings of editors with them. So are those that commands removed before they made them
-    /// again.
+    /// Why a path must stay as it is because of an object around it that existed before the runtime: a repository below
+    /// the workspace, or a directory in which other programs obey such a name. Commands may do as they like in those
+    /// that they made themselves: clones and packages contain settings of editors. The same holds for those that
+    /// commands removed and made again.
     pub(super) fn obeyed_in_older(&self, path: &Path) -> Option<String> {
         self.step_of_users_sequence(path)
             .or_else(|| self.order_in_older_repository(path))
@@ -145,8 +145,7 @@ impl Judge<'_> {
         self.is_older(git_dir)?.then(|| format!("protected: git obeys it in {}", git_dir.display()))
     }
 
-    /// Whether a path is that of the configuration of a repository below the workspace that was there before the
-    /// runtime.
+    /// Whether a path is that of the configuration of a repository below the workspace that existed before the runtime.
     pub(super) fn is_configuration_of_older(&self, path: &Path) -> bool {
         let git_dir = path.parent().filter(|git_dir| is_repository_name(git_dir.file_name()));
         configuration_name(path).is_some()
@@ -170,9 +169,9 @@ impl Judge<'_> {
         (is_order && !is_of_plan).then_some(git_dir)
     }
 
-    /// Why a directory must not come: it would be the repository of a new submodule of the user's. It is refused here
-    /// although nothing in it would run: git makes the repository first, and the index and the settings that follow are
-    /// refused. The repository would be left behind, and later plans would keep it like every submodule.
+    /// Why a directory must not be created: it would be the repository of a new submodule of the user's. It is refused
+    /// here although nothing in it would run: git makes the repository first, and then the index and the settings are
+    /// refused. The repository would be left behind, and later plans would protect it like that of every submodule.
     pub(super) fn new_submodule(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let mut folders = self.order.repositories.iter().map(|repository| repository.git_dir.join(MODULES));
@@ -191,8 +190,8 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::PERM, denial))
     }
 
-    /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read,
-    /// it may.
+    /// Whether a directory is the place of another repository by the index of the one around it. If that index cannot
+    /// be read, it may be.
     fn is_gitlink(&self, directory: &Path) -> bool {
         let around = directory.ancestors().skip(1).find_map(|above| {
             let of_plan = self.order.repositories.iter().find(|repository| repository.work_tree == above);

@@ -1,10 +1,11 @@
 //! Rebases, cherry-picks, reverts and applied patches that are under way in a repository. Git keeps the steps that are
 //! left in a directory of the repository, and `git rebase --continue` runs them: an `exec` line is a command.
 //!
-//! Git makes that directory when it begins a sequence. For a command the supervisor makes it, with an extended
-//! attribute that no command can set or remove. A directory without the attribute is the user's, also while a server
-//! runs, and a command neither changes nor removes it: in its place it could put another one, which the user would take
-//! for theirs. The attribute stays with the directory, so a command of any later runtime continues the sequence.
+//! Git makes that directory when it begins a sequence. When a command begins one, the supervisor makes the directory,
+//! with an extended attribute that no command can set or remove. A directory without the attribute is the user's, also
+//! while a server runs, and a command may neither change nor remove it: otherwise it could put another one in its
+//! place, which the user would take for their own. The attribute stays with the directory, so a command of any later
+//! runtime continues the sequence.
 
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge};
@@ -92,7 +93,7 @@ impl Judge<'_> {
         Err(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// A git directory with a sequence of the user's stays where it is: another one in its place would have other
+    /// A git directory with a sequence of the user's must not be moved: another one in its place would have other
     /// steps.
     fn moved_with_sequence(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let seen = entry.look().ok().filter(|seen| seen.is_directory() && is_git_dir(seen))?;

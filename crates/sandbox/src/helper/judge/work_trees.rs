@@ -185,8 +185,7 @@ fn relations_to<'a>(
     })
 }
 
-/// Whether git takes files of a directory for those of a repository that may be elsewhere; true if `.git` cannot be
-/// inspected.
+/// Whether the files of a directory may belong to a repository elsewhere; true if `.git` cannot be inspected.
 fn leads_elsewhere(work_tree: &Path) -> bool {
     let git = work_tree.join(".git");
     match git.symlink_metadata() {
@@ -223,8 +222,7 @@ fn denial(operation: Operation, path: &Path, original: &Path) -> Denial {
     Denial { operation, target: path.display().to_string(), rule, times: 1 }
 }
 
-/// A file that is a copy of another one, or the beginning of it. The beginning is not put into its place: more may
-/// follow.
+/// A file that is a copy of another one, or its beginning. The beginning is not put in place yet: the rest may follow.
 pub(in crate::helper) fn judge_copy(
     seen: &Seen,
     entry: &NamedEntry,
