@@ -61,7 +61,7 @@ pub(crate) struct PathArgument {
 pub(crate) enum Flags {
     /// In this argument.
     In(usize),
-    /// Those of `creat`.
+    /// The flags of `creat`.
     Creat,
 }
 

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-/// One setting.
+/// One setting of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// Lower case.
     section: String,
-    /// As it is written; empty: none.
+    /// The subsection as it is written; empty: none.
     subsection: String,
     /// Lower case.
     key: String,
@@ -264,7 +264,7 @@ fn expanded(value: &str) -> String {
 }
 
 fn settings(text: &str) -> Vec<Setting> {
-    // As git reads it: a backslash before either end of a line continues the line.
+    // Reads ends of lines as git does: a backslash before either end of a line continues the line.
     let text = text.replace("\r\n", "\n");
     let mut found = Vec::new();
     let (mut section, mut subsection) = (String::new(), String::new());
@@ -460,7 +460,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-        /// One that is overlooked would run.
+        /// A program in a setting that this parser overlooks would run.
         #[test]
         fn no_setting_that_git_finds_is_overlooked(
             text in "(\\[core\\]|\\[user\\]|\\[a \"b\"\\]|\\[c.d \"e\"\\]|fsmonitor|x|=|\"|\\\\|#|;|\r| |\n|\r\n|\n){0,24}",

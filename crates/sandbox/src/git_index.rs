@@ -155,7 +155,7 @@ struct Entry {
     mode: u32,
     object: Vec<u8>,
     flags: u16,
-    /// How many bytes came before the path.
+    /// The number of bytes before the path.
     length: usize,
 }
 
@@ -329,7 +329,7 @@ mod tests {
         ] {
             assert_eq!(is_odd(&with_extension(&index, b"IEOT", &big_endian(&table))), expected, "{table:?}");
         }
-        // The end of the entries is said by the last bytes of the file, in whichever extension they are.
+        // Git finds the end of the entries by the last bytes of the file, whichever extension they belong to.
         let end = |offset: u32| [b"EOIE", &big_endian(&[24, offset])[..], &[0; 20]].concat();
         let wrong = end(16);
         assert_eq!(is_odd(&with_extension(&index, b"XXXX", &wrong)), Some(true));

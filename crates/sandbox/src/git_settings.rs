@@ -315,7 +315,7 @@ struct Parser<'a> {
     is_over: bool,
 }
 
-/// As git sees it, whatever the locale.
+/// Whitespace as git defines it, in any locale.
 fn is_space(byte: u8) -> bool {
     b" \t\n\r".contains(&byte)
 }

@@ -403,7 +403,7 @@ pub(crate) struct ObeyedInside {
 impl ObeyedInside {
     pub(crate) fn of(path: &Path) -> Vec<Self> {
         let mut found = Vec::new();
-        // This is asked for every name that is made or moved: last names are compared first, because walking a path
+        // This runs for every name that is created or moved: last names are compared first, because walking a path
         // takes longer.
         let last = path.file_name().unwrap_or_default();
         let is_last =
@@ -467,7 +467,7 @@ fn obeyed_below(first: &OsStr, here: Iter<'_>) -> Option<&'static str> {
 }
 
 fn obeyed(part: &OsStr) -> Option<&'static str> {
-    // Most names are neither hidden nor settings, and this is asked for every path that is changed.
+    // Most names are neither hidden nor settings, and this runs for every path that is changed.
     let bytes = part.as_encoded_bytes();
     let is_settings =
         || [&b".json"[..], b".jsonc", b".toml"].iter().any(|end| ends_with_ignoring_case(bytes, end));

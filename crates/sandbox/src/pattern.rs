@@ -88,7 +88,7 @@ impl Pattern {
         self.split(Path::new("/"), Some(Path::new("/"))).map(drop)
     }
 
-    /// As it was written.
+    /// The pattern as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -145,7 +145,7 @@ pub enum PlanError {
          this command too; run it without a sandbox of its own: {remedy}"
     )]
     Nested {
-        /// The policy that was asked for.
+        /// The policy of the command.
         policy: &'static str,
         /// The advice how the caller does that.
         remedy: String,

@@ -22,7 +22,7 @@ pub struct Confined {
     pub rules: Vec<Rule>,
     /// The network that it may use.
     pub network: Network,
-    /// Which temporary directories it may write to.
+    /// The temporary directories that it may write to.
     pub temporary: Temporary,
 }
 
@@ -58,7 +58,7 @@ pub enum Access {
 /// The network that a command may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing, not even this machine's own addresses.
+    /// No network, not even this machine's own addresses.
     Off,
     /// Addresses of the loopback device, which commands of one runtime with the same network share.
     Loopback,
@@ -68,12 +68,12 @@ pub enum Network {
     On,
 }
 
-/// Which temporary directories may be written to, where the base lets any.
+/// The temporary directories that a command may write to, where the base allows any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Temporary {
     /// `/tmp`.
     pub common: bool,
-    /// That of the environment, `$TMPDIR`.
+    /// The temporary directory of the environment, `$TMPDIR`.
     pub own: bool,
 }
 

@@ -31,7 +31,7 @@ const REPOSITORY: &str = ".git";
 /// The files of a repository that make git run programs, or look for such files elsewhere.
 pub(crate) const ORDERS: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
-/// Those of them that the supervisor judges by their content.
+/// The configurations among them: the supervisor judges these by their content.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 const HOOKS: &str = "hooks";
 /// Directories in which a repository keeps other repositories.
@@ -155,7 +155,7 @@ pub(crate) fn add_own_files(
         }
     }
     ways.extend(search_path.iter().map(|path| (FollowedPath::of(path, files), ON_PATH)));
-    // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
+    // A program that lies in the workspace was built there, and may be built again: helpers come from the running file.
     let workspace = FollowedPath::of(&surroundings.workspace, files).end;
     let is_elsewhere =
         |way: &FollowedPath| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
@@ -335,7 +335,7 @@ impl Protection<'_> {
         }
     }
 
-    /// Where a `.git` file leads.
+    /// The directory to which a `.git` file leads.
     fn named_in(&mut self, directory: &Path, file: &Path) -> Option<PathBuf> {
         let text = self.files.text(file)?;
         let named = text.strip_prefix("gitdir:").map(str::trim)?;
@@ -432,7 +432,7 @@ impl Protection<'_> {
         }
     }
 
-    /// Its relative paths begin in the work tree as well.
+    /// Configuration of the user's own; relative paths in it begin in the work tree as well.
     fn configuration_of_the_user(&self) -> Vec<PathBuf> {
         let of_home = self.home.map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
         of_home.into_iter().flatten().chain([PathBuf::from("/etc/gitconfig")]).collect()
@@ -561,7 +561,7 @@ impl Protection<'_> {
         self.judgement == ConfigurationJudge::Supervisor && is_worktree && is_older() == Some(false)
     }
 
-    /// Where the files of a submodule or of a worktree are checked out.
+    /// The directory in which the files of a submodule or of a worktree are checked out.
     fn work_tree_of(&self, git_dir: &Path) -> Option<PathBuf> {
         let configured =
             self.files.text(&git_dir.join("config")).and_then(|text| git_config::named(&text).work_tree);
@@ -573,7 +573,8 @@ impl Protection<'_> {
         self.files.real(&git_dir.join(work_tree))
     }
 
-    /// Its `config` cannot be taken away once it is protected, whatever becomes of the rest.
+    /// Whether it has the `HEAD` or `config` of a repository. `config` alone is enough: a command cannot remove it once
+    /// it is protected, whatever else it removes.
     fn is_repository(&self, directory: &Path) -> bool {
         [HEAD, "config"]
             .iter()

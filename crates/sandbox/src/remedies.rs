@@ -12,7 +12,7 @@ pub struct Remedies {
     pub hosts: String,
     /// Allows the whole network.
     pub whole_network: String,
-    /// Which networks need no network namespace.
+    /// The networks that need no network namespace.
     pub other_network: String,
     /// Runs a command without a sandbox of Windlass.
     pub no_sandbox: String,

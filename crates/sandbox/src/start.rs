@@ -37,7 +37,7 @@ pub struct Command<'a> {
     pub arguments: Vec<CString>,
     /// Its whole environment.
     pub environment: Vec<CString>,
-    /// Where it runs.
+    /// Its working directory.
     pub directory: CString,
     /// Its standard streams.
     pub stdio: Stdio<'a>,

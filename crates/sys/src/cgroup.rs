@@ -47,6 +47,6 @@ impl Controller {
 pub enum Version {
     /// One hierarchy for each controller.
     V1,
-    /// One for all.
+    /// One hierarchy for all controllers.
     V2,
 }

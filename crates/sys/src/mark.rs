@@ -17,7 +17,7 @@ pub struct RuntimeTag {
     place: MarkSupport,
 }
 
-/// Where this runtime may write its marks.
+/// The halves of the limit in which this runtime may write its marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MarkSupport {
     /// Both halves of the limit are free.
@@ -71,7 +71,7 @@ impl Halves {
 
     fn set(self, pid: i32) -> Result<(), Errno> {
         let limit = libc::rlimit64 { rlim_cur: self.soft, rlim_max: self.hard };
-        // SAFETY: the new limit is complete, and nothing is asked for.
+        // SAFETY: the new limit is complete, and the old one is not requested.
         let answer =
             unsafe { libc::prlimit64(pid, libc::RLIMIT_LOCKS, &raw const limit, std::ptr::null_mut()) };
         if answer == 0 {
@@ -211,7 +211,8 @@ impl Mark {
 fn read_halves(pid: Option<Pid>) -> Option<Halves> {
     match prlimit(pid) {
         Ok(halves) => Some(halves),
-        // Another user's process (sudo, say) may not be asked by system call, but its limits file is open to all.
+        // The limits of another user's process (sudo, say) may not be read by system call, but its limits file is
+        // readable by all.
         Err(Errno::PERM) => pid.and_then(read_limits_file),
         Err(_) => None,
     }

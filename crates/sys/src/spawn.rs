@@ -36,7 +36,7 @@ pub struct Launch<'a> {
     /// The limits that the kernel enforces on each of its processes.
     pub limits: ProcessLimits,
     /// The control groups that it enters before it executes the program, by their entry files, see
-    /// [`crate::cgroup::Leaf::entries`].
+    /// [`crate::cgroup::SessionCgroup::entries`].
     pub groups: &'a [BorrowedFd<'a>],
     /// Further descriptors, which the child finds from [`FIRST_PASSED`] on, in this order.
     pub passed: &'a [BorrowedFd<'a>],

@@ -197,7 +197,7 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     false
 }
 
-/// Those of these runtime tags of which processes live that should have ended with their runtime.
+/// Those of `families`, numbers of runtime tags, of which processes live that should have ended with their runtime.
 pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
     living_marks(families).into_iter().map(|mark| mark.runtime_tag().family()).collect()
 }

@@ -45,7 +45,7 @@ impl AddAssign for Usage {
 pub struct UsageFields {
     /// How many descriptors are open.
     pub files: bool,
-    /// How much was written to disks.
+    /// How many bytes were written to disks.
     pub written: bool,
 }
 
@@ -178,7 +178,7 @@ fn written(pid: Pid) -> u64 {
 /// A process's share of mapped memory.
 struct Share {
     own: u64,
-    /// Its part in memory-backed files.
+    /// The part of it in memory-backed files.
     of_files: u64,
 }
 

@@ -169,8 +169,8 @@ const MODES: &[(i64, u8)] = &[
 ];
 
 fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    // `openat2` keeps its mode and flags in memory, where no filter can look. A caller could even keep them in memory
-    // that the supervisor cannot read, and so hide the object of the call.
+    // `openat2` keeps its mode and flags in memory, where no filter can look. Memory from `memfd_secret` cannot be read
+    // by the supervisor either, so a caller could hide the path of a call there.
     const NOT_THERE: [i64; 6] =
         [n::CLONE3, n::OPENAT2, n::MEMFD_SECRET, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
     let perm = wanted.refusal(Errno::PERM);

@@ -53,7 +53,7 @@ pub(super) fn text_at(
     Err(too_long.into())
 }
 
-/// So many bytes.
+/// Reads exactly this many bytes.
 pub(super) fn bytes_at(notice: &Notice, address: u64, length: usize) -> Result<Vec<u8>, Missing> {
     let mut bytes = vec![0; length];
     let mut done = 0;

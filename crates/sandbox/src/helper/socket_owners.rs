@@ -25,11 +25,11 @@ pub(super) enum Owner {
     Nobody,
 }
 
-/// The network namespaces that can be asked for their sockets.
+/// The network namespaces whose sockets the supervisor can list.
 pub(super) struct Namespaces<'a> {
-    /// That of the command.
+    /// The command's network namespace.
     pub(super) own: Option<UnixSockets>,
-    /// That of the runtime, where it is another one.
+    /// The runtime's network namespace, where it is another one.
     pub(super) outside: Option<&'a UnixSockets>,
 }
 
@@ -48,7 +48,7 @@ const RECORD: usize = 8;
 
 /// At this number, sockets that no longer exist are forgotten.
 const MOST_BOUND: usize = 16 * 1024;
-/// The shared file begins anew at this length: other sessions then forget the oldest sockets.
+/// The shared file starts again at this length: other sessions then forget the oldest sockets.
 const LONGEST_SHARED: u64 = 1 << 20;
 
 impl<'a> SocketOwners<'a> {
@@ -222,7 +222,7 @@ mod tests {
         first.note_bound(&one).unwrap();
         assert_eq!(second.of_abstract_name(name.as_bytes()), Ok(Owner::Session));
         assert_eq!(third.of_abstract_name(name.as_bytes()), Ok(Owner::OtherPolicy));
-        // The file begins anew when it is full.
+        // The file starts again when it is full.
         seek(&list, SeekFrom::Start(LONGEST_SHARED)).unwrap();
         let other = socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap();
         third.note_bound(&other).unwrap();

@@ -197,7 +197,7 @@ impl Count {
 /// Whether an emulated call was completed.
 enum Carried {
     Out,
-    /// It has to be judged again.
+    /// The call has to be judged again.
     Not,
 }
 

@@ -58,7 +58,7 @@ impl Rulings {
         self.over(path).map(|ruling| ruling.access)
     }
 
-    /// From the root of the tree down.
+    /// The rulings, from the root of the tree down.
     pub(super) fn in_order(mut self) -> Vec<Ruling> {
         self.all.sort_by_key(|ruling| ruling.path.components().count());
         self.all

@@ -12,7 +12,7 @@ use std::path::Component;
 pub(crate) struct Tree {
     entries: BTreeMap<PathBuf, Entry>,
     sockets: Vec<PathBuf>,
-    /// When each was made; 1 where nothing is said.
+    /// The time at which each was created; 1 by default.
     made: BTreeMap<PathBuf, u64>,
 }
 
@@ -533,7 +533,7 @@ fn protecting_what_a_link_leads_to_lets_nobody_read_what_is_denied() {
     assert!(!plan.rulings.iter().any(|ruling| ruling.path == Path::new("/h/open")), "it needs no ruling");
 }
 
-/// Nothing could be started in such a project any more.
+/// A regression: no command could be started in such a project any more.
 #[test]
 fn a_link_among_inner_repositories_is_none_unless_it_leads_to_what_can_be_changed() {
     let lines = [
@@ -738,7 +738,7 @@ fn a_repository_is_known_by_what_cannot_be_taken_from_it() {
         );
     }
     assert!(must_not_exist(&plan).contains(&"/w/.git/worktrees/HEAD".to_owned()), "nothing takes its place");
-    // One that is worked in itself, without its head.
+    // A repository whose own directory is the workspace, without `HEAD`.
     let plan = planned(&write(), &Tree::of(&["/w/objects/", "/w/refs/", "/w/config", "/w/hooks/a"]));
     check(&plan, &[("/w/hooks/a", Read), ("/w/objects/x", Write)]);
     check_judged(&plan, "/w/config");
@@ -822,7 +822,7 @@ fn a_policy_that_the_machine_cannot_enforce_is_refused_with_what_is_missing() {
     assert!(plan(&write().with_network(Network::On), &surroundings(), &without_namespaces(), &tree).is_ok());
 }
 
-/// Which sentences about unix sockets a plan has on machines with namespaces.
+/// Checks the sentences about unix sockets that a plan has on machines with namespaces.
 #[test]
 fn sockets_that_the_kernel_does_not_keep_a_command_from_are_listed_as_differences() {
     const ALONE: &str = "only the supervisor";

@@ -26,7 +26,7 @@ const TICKS: u64 = 2;
 pub(super) struct Sample {
     at: Instant,
     threads: Vec<ThreadTime>,
-    /// How much the session had printed, where that was asked for.
+    /// How much the session had printed, if the caller said so.
     printed: u64,
 }
 
@@ -40,7 +40,7 @@ struct ThreadTime {
     delay: u64,
     /// How often it was given a processor.
     turns: u64,
-    /// How often a processor was taken from it, where that was asked for: it wanted to run on.
+    /// How often it was preempted, if the caller needs that: a preempted thread wanted to run on.
     preempted: Option<u64>,
 }
 

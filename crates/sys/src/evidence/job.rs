@@ -442,7 +442,7 @@ impl<'a> Job<'a> {
     }
 
     fn descends(&self, mut facts: ProcessStat, ancestor: Pid) -> bool {
-        // As many steps as there are members: numbers that are used again could make a ring.
+        // At most as many steps as there are members: reused numbers could form a cycle.
         for _ in 0..self.members.len() {
             if facts.parent == ancestor.get() {
                 return true;

@@ -120,8 +120,7 @@ impl Program {
             Listening::Yes => {
                 let wait = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
                 let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a call that is asked
-                // about.
+                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a supervised call.
                 let answer = match install(&program, listen | wait) {
                     Err(Errno::INVAL) => install(&program, listen),
                     answer => answer,

@@ -29,7 +29,7 @@ pub(super) struct Low<'a> {
 /// How a child gets a descriptor table of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
-    /// It shares ours at first and copies what it needs.
+    /// It shares our table at first and copies the part that it needs.
     CopiesBeginning,
     /// It starts with a copy, because this kernel (before 5.9) or a filter around us allows no other way.
     CopiedWhole,

@@ -113,6 +113,6 @@ fn is_pipe(file: &OwnedFd) -> bool {
     fstat(file).is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Fifo)
 }
 
-/// Of the flags of an open file, those that can be changed afterwards.
+/// The flags of an open file that can be changed afterwards.
 const CHANGEABLE: OFlags =
     OFlags::APPEND.union(OFlags::NONBLOCK).union(OFlags::DIRECT).union(OFlags::NOATIME);

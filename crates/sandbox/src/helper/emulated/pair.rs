@@ -15,7 +15,7 @@ use windlass_sys::lockdown::notice::{DescriptorScope, Listener, Notice, write_me
 #[derive(Debug)]
 pub(in crate::helper) struct SocketPair {
     flags: SocketFlags,
-    /// Where the caller wants the two numbers.
+    /// The address at which the caller expects the two numbers.
     address: u64,
 }
 

@@ -165,7 +165,7 @@ fn times(notice: &Notice, address: u64, unit: Unit) -> Result<Change, Missing> {
     Ok(Change::Times(Timestamps { last_access: time(0)?, last_modification: time(1)? }))
 }
 
-/// How many numbers two times are.
+/// The number of words in memory that two times take.
 fn numbers_in(unit: Unit) -> usize {
     match unit {
         #[cfg(target_arch = "x86_64")]
