@@ -114,7 +114,7 @@ pub enum InputKind {
     /// A line that is not shown: a password.
     Hidden,
     /// Single keys, drawn by the program: full-screen programs, and line editors of their own such as readline, which
-    /// only the alternate screen tells apart.
+    /// differ only in the use of the alternate screen.
     FullScreen,
 }
 

@@ -131,7 +131,8 @@ fn any_thread_has_children(threads: &str) -> bool {
 fn thread_has_children(thread: &Path) -> bool {
     match fs::read(thread.join("children")) {
         Ok(children) => !children.is_empty(),
-        // The thread ended meanwhile, or the kernel has no such file: then only the walk over all processes tells.
+        // The thread ended meanwhile, or the kernel has no such file: then only a walk over all processes shows whether
+        // it has children.
         Err(_) => true,
     }
 }

@@ -143,7 +143,7 @@ impl Branch {
         Ok(branch.begin_anew())
     }
 
-    /// Resets the counts for another session.
+    /// Takes the present counts as the baseline for another session.
     pub(super) fn begin_anew(self) -> Self {
         let before = self.counts();
         Self { before, ..self }

@@ -19,7 +19,7 @@ pub struct Listener(OwnedFd);
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
     id: u64,
-    /// The process that makes the call, by its number in this process's namespace.
+    /// The thread that makes the call, by its number as this process sees it.
     pub pid: Pid,
     /// The number of the call.
     pub number: i64,

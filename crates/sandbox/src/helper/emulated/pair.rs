@@ -3,7 +3,7 @@
 //! A socket for datagrams can send to any address, and `sendmsg` takes that address from memory, where no filter can
 //! look. The sockets that the caller gets are of the type `SOCK_SEQPACKET`: they keep the boundaries of messages as
 //! well, and the kernel ignores the address of a message that is sent on them. What differs: the reader sees the end
-//! when the writer has closed its socket, neither can be connected elsewhere, and `SO_TYPE` tells.
+//! when the writer has closed its socket, neither can be connected elsewhere, and `SO_TYPE` shows the other type.
 
 use super::Opened;
 use rustix::fd::OwnedFd;
