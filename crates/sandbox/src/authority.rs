@@ -1,15 +1,15 @@
-//! Everything that a policy lets a command do, without regard to what is on the disk: plans of one policy differ as commands make
-//! repositories and links, and their commands still may do the same.
+//! Authorities: all that a policy lets a command do, whatever is on the disk. Plans of one policy differ as commands
+//! make repositories and links, but the authority of their commands stays the same.
 //!
-//! A server does for its callers what it may do itself. So a command reaches the unix sockets of commands that may do as much as
-//! itself or less, and no others.
+//! A server does for its callers whatever it may do itself. So a command may connect to the unix sockets of commands
+//! that may do as much as itself or less, and to no others.
 
 use crate::plan::PolicyContext;
 use crate::policy::{Access, Base, Confined, Network};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-/// What a policy comes to in its surroundings.
+/// All that a policy allows in its context, in a form that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
     /// Places that the policy's base lets a command change.
@@ -19,7 +19,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// That of commands with this policy.
+    /// The authority of commands with this policy.
     pub fn of(confined: &Confined, surroundings: &PolicyContext) -> Self {
         let PolicyContext { workspace, temporary, home, .. } = surroundings;
         let mut writable = Vec::new();
@@ -33,8 +33,8 @@ impl Authority {
         Self { writable, rules: rules.collect(), network: confined.network.clone() }
     }
 
-    /// Whether a command of this authority may do all that one of the other may. Where two sets of rules are hard to compare, the
-    /// answer is no.
+    /// Whether a command of this authority may do all that one of the other may. Says no where two sets of rules are
+    /// hard to compare.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let is_inside = |place: &PathBuf| self.writable.iter().any(|writable| place.starts_with(writable));
         let common = |one: &Self, two: &Self| -> Vec<(PathBuf, Access)> {
@@ -66,14 +66,15 @@ pub(crate) struct Authorities {
     next: u32,
 }
 
-/// A client can send as many policies as it likes. Sockets of the oldest ones are then out of reach.
+/// The most authorities that are kept: a client can send as many policies as it likes. Sockets of commands with the
+/// oldest policies are then out of reach.
 const MOST_KNOWN: usize = 1024;
 
-/// An authority as supervisors know it.
+/// An authority in the form that supervisors receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuthorityNumbers {
     pub(crate) own: u32,
-    /// Those that it covers, its own included.
+    /// The authorities that it covers, itself included.
     pub(crate) covered: Vec<u32>,
 }
 

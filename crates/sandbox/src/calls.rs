@@ -1,4 +1,5 @@
-//! Which system calls a confined command may not make, and which are asked about before they are carried out.
+//! The system calls that a confined command may not make, and those that the supervisor decides about before they are
+//! carried out.
 
 mod refused;
 
@@ -11,18 +12,18 @@ use rustix::io::Errno;
 use windlass_sys::lockdown::filter::{FilterAction, Program, Rule, Test};
 use windlass_sys::lockdown::number as n;
 
-/// What a call that is asked about is about.
+/// The object of a supervised call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallSubject {
-    /// A file that is opened, flags in this argument; nobody follows a link where they say so.
+    /// A file that is opened. `flags` says where the flags of the open are: they may forbid that a link is followed.
     Opened { place: PathArgument, flags: Flags },
-    /// A file or directory that is there.
+    /// An existing file or directory.
     Object { place: PathArgument, links: Links },
-    /// A name in a directory that is to be made.
+    /// A name in a directory that the call creates.
     NewEntry { place: PathArgument },
-    /// A name in a directory that is to go.
+    /// A name in a directory that the call removes.
     OldEntry { place: PathArgument },
-    /// A name that goes, and one that comes.
+    /// A name that the call removes, and one that it creates.
     Moved { from: PathArgument, to: PathArgument },
     /// A file that gets one more name.
     Linked { from: PathArgument, to: PathArgument },
@@ -36,7 +37,7 @@ pub(crate) enum CallSubject {
     Bound,
     /// A kind of socket.
     Socket,
-    /// Two unix sockets for datagrams that are connected to each other, and where their numbers are to be written.
+    /// Two connected unix sockets for datagrams, and the address to which their numbers are written.
     DatagramPair,
     /// A program that is executed.
     Executed { place: PathArgument },
@@ -46,21 +47,21 @@ pub(crate) enum CallSubject {
     Inotify,
 }
 
-/// Where a path is given.
+/// The position of a path in the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathArgument {
-    /// The argument that holds the directory it begins at, if not the working directory.
+    /// The argument with the descriptor of the directory at which it begins, if not the working directory.
     pub(crate) directory: Option<usize>,
     /// The argument that points at the text.
     pub(crate) path: usize,
 }
 
-/// Where the flags of an open are.
+/// The position of the flags of an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flags {
     /// In this argument.
     In(usize),
-    /// Those of `creat`.
+    /// The flags of `creat`.
     Creat,
 }
 
@@ -73,7 +74,7 @@ pub(crate) enum Links {
     FollowedUnless(usize),
 }
 
-/// A call that is asked about.
+/// A supervised call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SupervisedCall {
     pub(crate) number: i64,
@@ -234,8 +235,8 @@ const ADDRESSES: &[SupervisedCall] = &[
     supervised_calls(n::SENDTO, Operation::Send, CallSubject::Sent),
     supervised_calls(n::BIND, Operation::MakeNode, CallSubject::Bound),
 ];
-/// Priorities and processors of a process by its number, where processes of others have numbers, too. Refusals are not reported:
-/// the kernel would say the same of most of them.
+/// Priorities and processors of a process by its number, where processes of others have numbers, too. Refusals are not
+/// reported: the kernel would say the same of most of them.
 const PRIORITIES: &[SupervisedCall] = &[
     supervised_calls(n::SETPRIORITY, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
     supervised_calls(n::IOPRIO_SET, Operation::ChangeAttributes, CallSubject::Process { argument: 1 }),
@@ -254,7 +255,7 @@ const WATCHES: &[SupervisedCall] = &[
     #[cfg(target_arch = "x86_64")]
     supervised_calls(n::INOTIFY_INIT, Operation::Watch, CallSubject::Inotify),
 ];
-/// Executing, where files are denied. The kernel refuses it by itself; it is asked about to be reported.
+/// Execution, where files are denied. The kernel refuses it by itself; the supervisor only reports it.
 const EXECUTIONS: &[SupervisedCall] = &[
     supervised_calls(n::EXECVE, Operation::Execute, CallSubject::Executed { place: here(0) }),
     supervised_calls(n::EXECVEAT, Operation::Execute, CallSubject::Executed { place: at(0, 1) }),
@@ -264,37 +265,39 @@ const SOCKETS: &[SupervisedCall] = &[
     supervised_calls(n::SOCKETPAIR, Operation::Socket, CallSubject::DatagramPair),
 ];
 
-/// What a call that was asked about means.
+/// The meaning of a supervised call.
 pub(crate) fn meaning(number: i64) -> Option<&'static SupervisedCall> {
     let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, WATCHES, EXECUTIONS, SOCKETS];
     lists.into_iter().flatten().find(|told| told.number == number)
 }
 
-/// What decides which calls are refused and asked about.
+/// The facts that decide which calls are refused and supervised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilterOptions {
     pub(crate) network: NetworkKind,
-    /// Whether the network is a namespace of its own.
+    /// Whether the command has its own network namespace.
     pub(crate) own_network: bool,
     pub(crate) supervised: bool,
-    /// Whether opening for reading is asked about as well.
+    /// Whether opens for reading are supervised as well.
     pub(crate) reads: bool,
-    /// Whether there are namespaces, in which nobody else's processes are.
+    /// Whether the command has namespaces of its own, in which there are no processes of others.
     pub(crate) namespaces: bool,
-    /// Whether there are names that must not come into being.
+    /// Whether there are names that must not be created.
     pub(crate) names_kept: bool,
-    /// Whether the kernel keeps messages of unix sockets from programs outside, also those with an address.
+    /// Whether the kernel keeps messages of unix sockets from programs outside, also those with an address (see
+    /// [`keeps_datagrams`]).
     pub(crate) datagrams_kept: bool,
 }
 
-/// Whether unix sockets for datagrams reach no programs outside with this version of Landlock, which judges the address of every
-/// message then (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
+/// Whether unix sockets for datagrams reach no programs outside with this version of Landlock: it then checks the
+/// address of every message (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
 pub(crate) fn keeps_datagrams(landlock: u32) -> bool {
     landlock >= LANDLOCK_FOR_SOCKETS
 }
 
 impl FilterOptions {
-    /// How a call is refused: by the supervisor, which reports it, or where there is none, by the filter with this error.
+    /// The action that refuses a call: the supervisor refuses and reports it; where there is none, the filter refuses
+    /// it with this error.
     fn refusal(&self, errno: Errno) -> FilterAction {
         if self.supervised { FilterAction::Tell } else { FilterAction::Fail(errno) }
     }
@@ -317,8 +320,9 @@ pub(crate) fn rules(wanted: FilterOptions) -> Vec<Rule> {
     rules
 }
 
-/// Calls that are carried out in the caller's place are not bound by what it binds itself by. It is told that it cannot,
-/// rather than that it has. Calls that nobody carries out have older ones that somebody does.
+/// A call that the supervisor carries out in the caller's place is not bound by the Landlock rules that the caller has
+/// set for itself. So the caller may set none: it gets an error instead of a false success. Recent calls that the
+/// supervisor does not carry out fail as on an older kernel: programs then use older calls that it does carry out.
 fn add_carried_out(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     const BINDING: [i64; 3] = [n::LANDLOCK_CREATE_RULESET, n::LANDLOCK_ADD_RULE, n::LANDLOCK_RESTRICT_SELF];
     const RECENT: [i64; 3] = [n::SETXATTRAT, n::REMOVEXATTRAT, n::FILE_SETATTR];
@@ -338,7 +342,8 @@ pub(crate) const INTERNET: [u32; 2] = [2, 10];
 pub(crate) const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
 
 fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    /// Set in the number of this kind of socket, and not in those of streams. The kernel makes one of this kind for `SOCK_RAW`, too.
+    /// The bit that numbers of this kind of socket have, and those of streams do not. The kernel makes one of this kind
+    /// for `SOCK_RAW`, too.
     const DATAGRAM: u32 = 2;
     const NETLINK: u32 = 16;
     const ROUTES: u32 = 0;
@@ -346,15 +351,16 @@ fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     let reachable = wanted.own_network || wanted.network == NetworkKind::On;
     let asked = wanted.refusal(Errno::ACCESS);
     if !wanted.datagrams_kept {
-        // `sendmsg` takes the address of a message from memory, and asking about every message of every socket would be slow. So
-        // there is no socket that could send to an address: a socket for datagrams could reach programs outside unseen.
+        // `sendmsg` takes the address of a message from memory, and supervising every message of every socket would be
+        // slow. So no socket may exist that could send to an address: through a socket for datagrams a command could
+        // reach programs outside without the supervisor.
         let datagrams = [family(UNIX), Test::HasAny { argument: 1, bits: DATAGRAM }];
         for call in [n::SOCKET, n::SOCKETPAIR] {
             rules.push(Rule::when(call, datagrams, asked));
         }
     }
     rules.push(Rule::when(n::SOCKET, [family(UNIX)], FilterAction::Allow));
-    // Of a network that is not its own, it would only be told what the machine's looks like.
+    // A route socket in the machine's network would show a command that may not reach it how that network looks.
     if reachable {
         let routes = Test::Is { argument: 2, value: ROUTES };
         rules.push(Rule::when(n::SOCKET, [family(NETLINK), routes], FilterAction::Allow));
@@ -367,7 +373,7 @@ fn add_network(wanted: FilterOptions, rules: &mut Vec<Rule>) {
         }
         rules.push(Rule::when(n::SOCKET, [family(number)], wanted.refusal(Errno::PROTONOSUPPORT)));
     }
-    // Looking a name up begins with one of these, and goes on without.
+    // Programs begin to look up a name with such a socket, and go on without it.
     rules.push(Rule::when(n::SOCKET, [family(NETLINK)], FilterAction::Fail(Errno::AFNOSUPPORT)));
     rules.push(Rule::always(n::SOCKET, wanted.refusal(Errno::AFNOSUPPORT)));
     rules.push(Rule::when(
@@ -401,8 +407,8 @@ fn add_told(wanted: FilterOptions, rules: &mut Vec<Rule>) {
 /// Flags of an open that makes a file where there is none: `O_CREAT` and `O_TMPFILE`.
 const MAKES: u32 = 0o100 | 0o20_000_000;
 
-/// Flags of an open that is for more than reading what is there: `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC` and, told from
-/// `O_DIRECTORY`, `O_TMPFILE`.
+/// Flags of an open that is for more than reading what is there: `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC` and the bit
+/// of `O_TMPFILE` that `O_DIRECTORY` does not have.
 pub(crate) const WRITING: u32 = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20_000_000;
 
 #[cfg(test)]

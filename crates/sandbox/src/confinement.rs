@@ -1,4 +1,4 @@
-//! What confines a command: its plan as helpers and supervisors need it, and as it travels to them.
+//! The confinement of a command: its plan in the form that helpers and supervisors need and that is sent to them.
 
 use crate::authority::AuthorityNumbers;
 use crate::calls::{FilterOptions, keeps_datagrams};
@@ -10,7 +10,8 @@ use crate::request::NetworkKind;
 use crate::request::bytes::{Reader, Writer};
 use std::path::PathBuf;
 
-/// Everything about a sandbox but the command in it. Two commands with equal ones can have the same sandbox prepared.
+/// All properties of a sandbox except its command. A sandbox that was prepared for one confinement fits each command
+/// with an equal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Confinement {
     pub(crate) rulings: Vec<Ruling>,
@@ -23,27 +24,28 @@ pub(crate) struct Confinement {
     pub(crate) readable: Option<Vec<PathBuf>>,
     pub(crate) network: NetworkKind,
     pub(crate) namespaces: bool,
-    /// A network of its own came with the ground.
+    /// Whether the namespaces of the pool include one for the network.
     pub(crate) own_network: bool,
     pub(crate) landlock: u32,
     pub(crate) supervisor: bool,
-    /// The list of sockets that sessions of this runtime have bound comes with it.
+    /// Whether the list of sockets that sessions of this runtime have bound comes with the request.
     pub(crate) shares_sockets: bool,
-    /// The policies whose sockets it reaches.
+    /// The policies whose sockets the command may connect to.
     pub(crate) authority: AuthorityNumbers,
     /// Changes that the runtime's caller can make to the policy; denials name them.
     pub(crate) remedies: Remedies,
 }
 
-/// What a helper can do before the command is known.
+/// The work that a helper can do before the command is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preparation {
     pub(crate) confinement: Confinement,
-    /// A terminal has to be mounted, so a helper that waits for one locks itself in only when the command comes.
+    /// The kind of the streams. A terminal has to be mounted, so a helper that waits for a command on a terminal locks
+    /// itself in only when the command comes.
     pub(crate) streams: StreamKind,
 }
 
-/// What a command reads and writes.
+/// The kind of a command's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
     /// Pipes or files.
@@ -52,7 +54,7 @@ pub enum StreamKind {
     Terminal,
 }
 
-/// What a confinement needs to know beside the plan.
+/// The facts beside the plan on which a confinement depends.
 #[derive(Clone, Debug)]
 pub(crate) struct Circumstances {
     /// Whether the command gets a network namespace.
@@ -89,8 +91,9 @@ impl Confinement {
         }
     }
 
-    /// Whether files are changed, and names made, moved and removed, by the supervisor: wherever something can be written there
-    /// are names that must not come into being, and places that what is around them must not be moved away with.
+    /// Whether the supervisor changes files, and creates, moves and removes names, in the caller's place. That is so
+    /// wherever the command can write: there are names that must not be created, and protected places whose parents
+    /// must not be moved.
     pub(crate) fn keeps_names(&self) -> bool {
         !self.must_not_exist.is_empty() || self.rulings.iter().any(|ruling| ruling.access == Access::Write)
     }
@@ -108,8 +111,8 @@ impl Confinement {
         }
     }
 
-    /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the next command
-    /// could otherwise change whatever is put in its place.
+    /// Whether an object in a writable place must not be moved. That includes writable objects: otherwise a command
+    /// could put something else in the object's place, and the next command could change that.
     pub(crate) fn is_held(&self, ruling: &Ruling) -> bool {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
         above.is_some_and(|above| above.access == Access::Write)

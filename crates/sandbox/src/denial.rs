@@ -1,22 +1,22 @@
-//! What was refused: an operation, what it was about, and the rule that said no. Always from the place that refused, never
-//! from what a program printed.
+//! Denials: refused operations with their targets and the rules that refused them. Each comes from the layer that
+//! refused, never from the output of a program.
 
 use std::fmt;
 
-/// One thing that a command tried and was kept from.
+/// An operation that was denied to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// What it tried.
+    /// The operation that it tried.
     pub operation: Operation,
-    /// On what: a path, an address or a kind of socket.
+    /// The target of the operation: a path, an address or a kind of socket.
     pub target: String,
-    /// Who said no, in the words of the policy.
+    /// The rule that refused, in the words of the policy.
     pub rule: String,
-    /// How often.
+    /// How often the operation was denied.
     pub times: u32,
 }
 
-/// The rule about everything that no other rule is about, after the name of the policy.
+/// The end of the rule that applies where no other rule does, after the name of the policy.
 pub(crate) const NOT_WRITABLE: &str = "not in a writable place";
 
 impl Denial {
@@ -25,7 +25,7 @@ impl Denial {
         self.rule.ends_with(NOT_WRITABLE)
     }
 
-    /// So much that is listed nowhere else was refused.
+    /// A denial that stands for further ones, which are not listed.
     pub fn more(times: u32) -> Self {
         let target = "what came after the first different refusals, which are listed".to_owned();
         Self { operation: Operation::More, target, rule: "each its own".to_owned(), times }
@@ -34,7 +34,7 @@ impl Denial {
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
-        /// What a command can be kept from.
+        /// An operation that can be denied to a command.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operation {
             $($(#[$doc])* $variant),*
@@ -43,7 +43,7 @@ macro_rules! operations {
         impl Operation {
             const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// In a word or two.
+            /// The operation in a word or two.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),*
@@ -78,7 +78,7 @@ operations! {
     ChangeTimes = "change times",
     /// Changing attributes of a file.
     ChangeAttributes = "change attributes",
-    /// Cutting a file off.
+    /// Shortening a file.
     Truncate = "truncate",
     /// Connecting to an address.
     Connect = "connect",
@@ -92,7 +92,7 @@ operations! {
     Call = "call",
     /// Watching files.
     Watch = "watch",
-    /// Anything that was refused after there were too many different things to list.
+    /// Further denied operations, after too many different ones to list.
     More = "more",
 }
 
@@ -125,14 +125,15 @@ impl fmt::Display for Denial {
     }
 }
 
-/// A text that stays on its line and does nothing to a terminal: whoever chose a path does not choose what is read of it.
+/// A text that stays on its line and has no control characters for a terminal: the program that chose a path must not
+/// control how a report about it is shown.
 struct Plain<'a>(&'a str);
 
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in self.0.chars() {
             match character {
-                // Controls, and what turns the direction of a line around or breaks it.
+                // Control characters, and characters that change the direction of a line or break it.
                 _ if character.is_control() => write!(f, "{}", character.escape_default())?,
                 '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
                     write!(f, "{}", character.escape_unicode())?;

@@ -17,34 +17,34 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// The tree that this process sees. What cannot be looked at counts as not being there, and is remembered if it is ours: whoever
-/// may change it could let us, or a command, look at it a moment later.
+/// The tree of files that this process sees. A path that cannot be read counts as missing; if it belongs to our user,
+/// it is remembered as barred, because a command could change its mode and read it a moment later.
 ///
-/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked at once, and
-/// in a directory that has not changed since the plan before not even that.
+/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked up
+/// once, and not even once in a directory that has not changed since the last plan.
 #[derive(Debug, Default)]
 pub struct Disk {
     barred: RefCell<BTreeSet<PathBuf>>,
     without_links: RefCell<HashSet<PathBuf>>,
-    /// Directories that were looked at for this plan.
+    /// The directories that this plan has looked at.
     directories: RefCell<HashMap<PathBuf, Directory>>,
     before: RefCell<DirectoryMemory>,
 }
 
 impl Disk {
-    /// The same tree, with what an earlier plan has found.
+    /// The same tree, with the facts that an earlier plan has found.
     pub(crate) fn with_memory(before: DirectoryMemory) -> Self {
         Self { before: RefCell::new(before), ..Self::default() }
     }
 
-    /// What the next plan may use.
+    /// The facts that the next plan may use.
     pub(crate) fn into_memory(self) -> DirectoryMemory {
         let mut directories = self.directories.into_inner();
         directories.retain(|_, directory| directory.can_be_kept());
         DirectoryMemory(directories)
     }
 
-    /// The directories of ours that could not be looked into.
+    /// The directories of this user that could not be read.
     pub fn barred(&self) -> BTreeSet<PathBuf> {
         self.barred.borrow().clone()
     }
@@ -65,7 +65,7 @@ impl Disk {
         outcome.ok()
     }
 
-    /// Does something with what is known of a directory.
+    /// Applies `work` to the known facts about a directory.
     fn with_directory<T>(&self, path: &Path, work: impl FnOnce(&mut Directory) -> T) -> T {
         let mut directories = self.directories.borrow_mut();
         if let Some(directory) = directories.get_mut(path) {
@@ -89,7 +89,7 @@ impl Disk {
         }
     }
 
-    /// Whether there is something at a path, and no link on the way. One system call, where resolving takes one for each name.
+    /// Whether a path exists and has no link in it. Takes one system call, where resolving takes one for each name.
     fn is_without_links(&self, path: &Path) -> bool {
         if self.without_links.borrow().contains(path) {
             return true;
@@ -101,7 +101,7 @@ impl Disk {
         is
     }
 
-    /// The same by what is known; `None`: something has to be looked at.
+    /// The same from remembered facts; `None`: a path has to be looked up.
     fn recall_links(&self, path: &Path) -> Option<bool> {
         for (depth, part) in path.ancestors().enumerate().filter(|(_, part)| part.parent().is_some()) {
             match (self.known(part)?, depth) {
@@ -173,7 +173,7 @@ impl Files for Disk {
         let (entries, failures): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
         let entries: Vec<fs::DirEntry> = entries.into_iter().flatten().collect();
         let names: Vec<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
-        // Where files cannot be reached, a look at each of them says so.
+        // Where the directory cannot be entered, the lookup of each of its files says so.
         if failures.is_empty() && access(directory, Access::EXEC_OK).is_ok() {
             self.with_directory(directory, |known| {
                 let kinds = entries.iter().filter_map(|entry| Some((entry, entry.file_type().ok()?)));
@@ -189,7 +189,7 @@ impl Files for Disk {
         if self.known(file) == Some(None) {
             return None;
         }
-        // A pipe would keep us until somebody comes to its other end.
+        // Without this flag, opening a pipe would block until a process opens its other end.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
         let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
@@ -220,14 +220,13 @@ pub(crate) fn made_at(path: &Path) -> Option<u64> {
     is_known.then(|| seconds * NANOSECONDS + u64::from(about.stx_btime.tv_nsec))
 }
 
-/// Whether something that was made at a time was there before the runtime began. The clock of file systems stands still between two
-/// ticks: what was made in the same one may have been there.
+/// Whether something with this time of creation existed before the runtime began. The clock of file systems advances in
+/// ticks: a thing that was created in the same tick may have existed.
 pub(crate) fn was_there_before(made: u64, runtime_began: u64) -> bool {
     made <= runtime_began
 }
 
-/// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than many small
-/// ones.
+/// Reads the table with few large reads: for each read the kernel generates it anew and skips what was read before.
 fn socket_table() -> io::Result<Vec<u8>> {
     let mut table = Vec::with_capacity(64 << 10);
     fs::File::open("/proc/net/unix")?.read_to_end(&mut table)?;
@@ -298,7 +297,7 @@ mod tests {
         inner.iter().map(|name| fact(name)).collect()
     }
 
-    /// Memory is kept only of what has not changed for a moment.
+    /// Waits until facts are kept: only those about directories that have not changed for a moment are.
     fn wait_until_settled() {
         let begun = windlass_sys::clock::of_files();
         while windlass_sys::clock::of_files() < begun + 100_000_000 {
@@ -326,7 +325,7 @@ mod tests {
         let mut memory = DirectoryMemory::default();
         for (number, change) in changes.iter().enumerate() {
             change(&top);
-            // Right after the change, when its time may be that of the look before, and later.
+            // Once right after the change, when its time may equal that of the last look, and once later.
             for _ in 0..2 {
                 let disk = Disk::with_memory(memory);
                 assert_eq!(facts(&disk, &top), facts(&Disk::default(), &top), "change {number}");

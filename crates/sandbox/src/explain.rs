@@ -1,4 +1,4 @@
-//! A plan in words, for people who want to know what would be enforced before they rely on it.
+//! Explains a plan in words, so that users can see what would be enforced before they rely on it.
 
 use crate::obeyed_names::{OBEYED_ANYWHERE, OBEYED_BELOW};
 use crate::plan::{Layer, Plan, Ruling};
@@ -107,7 +107,7 @@ impl fmt::Display for Explanation<'_> {
         line("layers", &layers.join(", "))?;
         for ruling in &plan.rulings {
             let (path, origin) = (ruling.path.display(), &ruling.origin);
-            // The place itself is kept where it is, and what is in it can be changed.
+            // The place itself must not be moved, and its content can be changed.
             let kept = if ruling.pinned { "not to be moved or replaced; " } else { "" };
             line(ruling.access.words(), &format!("{path}  [{kept}{origin}; {}]", by(plan, ruling)))?;
         }
@@ -142,7 +142,7 @@ impl fmt::Display for Explanation<'_> {
     }
 }
 
-/// Which layers keep a ruling.
+/// The layers that enforce a ruling.
 fn by(plan: &Plan, ruling: &Ruling) -> &'static str {
     let nested = ruling.path.as_os_str() != "/";
     match (plan.has(Layer::Namespaces), ruling.access) {

@@ -1,9 +1,10 @@
-//! What a plan has to know about the tree of files, so that plans can be made of a tree that exists only in a test.
+//! The questions that a plan asks about the tree of files, as a trait, so that tests can plan over a tree that does not
+//! exist.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What is at a path.
+/// The kind of object at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A directory.
@@ -14,9 +15,9 @@ pub enum Kind {
     File,
 }
 
-/// A tree of files that can be looked at.
+/// A tree of files.
 pub trait Files {
-    /// What is at this path itself, links not followed; `None`: nothing.
+    /// The kind of object at this path itself, links not followed; `None`: there is none.
     fn kind(&self, path: &Path) -> Option<Kind>;
 
     /// The path without any link in it, if there is something at it.
@@ -31,9 +32,10 @@ pub trait Files {
     /// The beginning of a file, as text.
     fn text(&self, file: &Path) -> Option<String>;
 
-    /// When the file or directory at this path was made, in nanoseconds since 1970; `None`: the file system does not know.
+    /// The time at which the file or directory at this path was created, in nanoseconds since 1970; `None`: the file
+    /// system does not record it.
     fn made_at(&self, path: &Path) -> Option<u64>;
 
-    /// Sockets that somebody waits at, by path.
+    /// The paths of sockets on which a server listens.
     fn sockets(&self) -> Vec<PathBuf>;
 }

@@ -1,5 +1,6 @@
-//! Where a path leads, and what it passes on the way. A rule about a path holds for as long as the path leads there: whoever
-//! exchanges a link on the way, or makes what is missing, makes the rule speak of something else.
+//! Resolves a path and records the links and directories that it passes. A rule about a path holds only while the path
+//! leads to the same place: a process that exchanges a link on the way, or creates a missing part, makes the rule apply
+//! to something else.
 
 use crate::files::{Files, Kind};
 use crate::protect::MustNotExist;
@@ -12,17 +13,17 @@ const MOST_LINKS: usize = 40;
 /// A path, followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FollowedPath {
-    /// Where it ends, or what of it is there. Without links.
+    /// The end of the path, or of the part of it that exists. Without links.
     pub(crate) end: PathBuf,
-    /// What is not there. From the end on, so nothing if all is.
+    /// The missing part, relative to `end`. Empty if the whole path exists.
     missing: PathBuf,
-    /// The links that it goes through, and the directories that it only goes into to leave them again. What is above each is without
-    /// links.
+    /// The links that it goes through, and the directories that it only enters to leave them again. The path above each
+    /// is without links.
     passed: Vec<PathBuf>,
 }
 
 impl FollowedPath {
-    /// The way that an absolute path goes now.
+    /// Resolves an absolute path as it is now.
     pub(crate) fn of(path: &Path, files: &dyn Files) -> Self {
         if files.real(path).is_some_and(|real| real == path) {
             return Self { end: path.to_owned(), missing: PathBuf::new(), passed: Vec::new() };
@@ -53,7 +54,7 @@ impl FollowedPath {
         way
     }
 
-    /// The way to a name in a directory that is there and without links, which is one look unless the name is a link.
+    /// Resolves a name in a directory that exists and is without links: one look, unless the name is a link.
     pub(crate) fn to(name: &str, directory: &Path, files: &dyn Files) -> Self {
         let path = directory.join(name);
         match files.kind(&path) {
@@ -70,7 +71,7 @@ impl FollowedPath {
         self.missing.as_os_str().is_empty()
     }
 
-    /// What is not there, as a path.
+    /// The missing part, as a path.
     pub(crate) fn missing(&self) -> Option<PathBuf> {
         (!self.leads_somewhere()).then(|| self.end.join(&self.missing))
     }
@@ -80,7 +81,8 @@ impl FollowedPath {
         &self.passed
     }
 
-    /// What must neither come nor go, so that the path leads where it does: links, and what is missing.
+    /// The links on the way and the missing part: as long as no command creates or removes one of them, the path leads
+    /// to the same place.
     pub(crate) fn kept(&self, origin: &str) -> Vec<MustNotExist> {
         let kept = |directory: &Path, path: PathBuf| MustNotExist {
             directory: directory.to_owned(),
@@ -100,7 +102,8 @@ impl FollowedPath {
         }
     }
 
-    /// It ends before this name. A way that comes back from what is not there goes nowhere as long as its first name is missing.
+    /// Ends the path before this name. A path that goes up again from a missing directory leads nowhere as long as its
+    /// first name is missing.
     fn without(mut self, name: &OsString, steps: &Steps) -> Self {
         self.missing.push(name);
         if steps.only_go_down() {
@@ -110,7 +113,7 @@ impl FollowedPath {
     }
 }
 
-/// What is left of a path, the next step last.
+/// The remaining steps of a path, the next step last.
 struct Steps {
     left: Vec<PathStep>,
 }

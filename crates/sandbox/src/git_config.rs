@@ -1,21 +1,21 @@
-//! The paths that a git configuration makes git obey: files that it includes, and programs and hooks that it runs. Pure; any
-//! text can be read.
+//! The paths that a git configuration makes git obey: files that it includes, and programs and hooks that it runs.
+//! Pure; any text can be read.
 
 use std::fmt;
 
-/// One setting.
+/// One setting of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// Lower case.
     section: String,
-    /// As it is written; empty: none.
+    /// The subsection as it is written; empty: none.
     subsection: String,
     /// Lower case.
     key: String,
     pub(crate) value: String,
 }
 
-/// What a configuration names.
+/// The files and programs that a configuration names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     /// Further configuration. Relative paths begin at the directory of the file.
@@ -28,7 +28,7 @@ pub(crate) struct Named {
     pub(crate) work_tree: Option<String>,
 }
 
-/// What a configuration names.
+/// The files and programs that a configuration names.
 pub(crate) fn named(text: &str) -> Named {
     let mut named = Named::default();
     for setting in settings(text) {
@@ -65,7 +65,7 @@ fn is_order(setting: &Setting) -> bool {
     match (section.as_str(), key.as_str()) {
         ("include" | "includeif", "path") => true,
         ("core", "hookspath") | ("init", "templatedir") => value != "/dev/null",
-        // An address `ext::…` is a command; git refuses it unless it is told otherwise.
+        // An address `ext::…` is a command; git refuses it unless this setting allows it.
         ("protocol", "allow") => ["", "ext"].contains(&subsection.as_str()) && value != "never",
         // Lines of the list of steps, one of which can be `exec`.
         ("rebase", "instructionformat") => true,
@@ -76,7 +76,7 @@ fn is_order(setting: &Setting) -> bool {
         | ("lfs", "storage") => !value.is_empty(),
         // Files that git copies into messages, which commands can read.
         ("commit", "template") | ("format", "signaturefile") => !value.is_empty(),
-        // The name of a tool is that of a script in a directory of git's, unless it leads elsewhere.
+        // The name of a tool names a script in git's own directory, unless the name contains a path.
         ("diff" | "merge", "tool" | "guitool") => value.contains('/'),
         // Strategies of merging: a name that git does not know is that of a program, `git-merge-NAME`.
         ("pull", "twohead" | "octopus") => !value.split_whitespace().all(is_own_strategy),
@@ -92,10 +92,11 @@ fn is_own_strategy(name: &str) -> bool {
     ["ort", "recursive", "resolve", "octopus", "ours", "subtree"].contains(&name)
 }
 
-/// Whether an alias is a command of git's that only shows something, with options that run nothing: git takes any option there, such as
-/// `-c`, and any program. `bisect run x`, `submodule foreach x` and `merge-index x` run their operands, `config` sets what git runs, and a
-/// word with a slash is the path of a program, `git-WORD`. Commands that change something are left out because an alias of a repository
-/// overrides one of the user's own: `git st` would be `reset --hard`.
+/// Whether an alias is a command of git's that only shows something, with options that run nothing: git takes any
+/// option there, such as `-c`, and any program. `bisect run x`, `submodule foreach x` and `merge-index x` run their
+/// operands, `config` sets what git runs, and a word with a slash is the path of a program, `git-WORD`. Commands that
+/// change something are left out because an alias of a repository overrides one of the user's own: `git st` would be
+/// `reset --hard`.
 fn is_plain_alias(value: &str) -> bool {
     const COMMANDS: [&str; 18] = [
         "annotate",
@@ -127,8 +128,8 @@ fn is_plain_alias(value: &str) -> bool {
     words.next().is_none_or(|command| COMMANDS.contains(&command)) && words.all(is_plain)
 }
 
-/// Values that programs and tests often set: switches, and programs of the system that run nothing further. The credential helper
-/// `store` is none of them: it writes the user's password to a file that commands can read.
+/// Values that programs and tests often set: switches, and programs of the system that run nothing further. The
+/// credential helper `store` is none of them: it writes the user's password to a file that commands can read.
 fn is_harmless(value: &str) -> bool {
     const VALUES: [&str; 16] = [
         "",
@@ -212,7 +213,8 @@ fn runs_programs(Setting { section, subsection, key, value }: &Setting) -> bool 
     }
 }
 
-/// Whether a setting's name says that its value is a program: of other tools, and of a git that is newer than this list.
+/// Whether a setting's name says that its value is a program: of other tools, and of a git that is newer than this
+/// list.
 fn is_named_as_program(Setting { section, key, .. }: &Setting) -> bool {
     const PARTS: [&str; 9] =
         ["command", "cmd", "hook", "program", "exec", "editor", "pager", "helper", "askpass"];
@@ -262,7 +264,7 @@ fn expanded(value: &str) -> String {
 }
 
 fn settings(text: &str) -> Vec<Setting> {
-    // As git reads it: a backslash before either end of a line continues the line.
+    // Reads ends of lines as git does: a backslash before either end of a line continues the line.
     let text = text.replace("\r\n", "\n");
     let mut found = Vec::new();
     let (mut section, mut subsection) = (String::new(), String::new());
@@ -311,7 +313,8 @@ fn header(characters: &mut Characters<'_>) -> (String, String) {
     }
 }
 
-/// The rest of the line, without comments, quotation marks and the space around it; a backslash at its end continues it.
+/// The rest of the line, without comments, quotation marks and the space around it; a backslash at its end continues
+/// it.
 fn value(characters: &mut Characters<'_>) -> String {
     let mut value = String::new();
     let mut is_quoted = false;
@@ -444,7 +447,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// What git makes of a text: names and values; nothing, if it refuses the text.
+    /// The names and values that git itself reads from a text; none, if it refuses the text.
     fn read_by_git(file: &std::path::Path) -> Vec<String> {
         let output = Command::new("git").args(["config", "--null", "--list", "--file"]).arg(file).output();
         let output = output.expect("git runs");
@@ -457,7 +460,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-        /// One that is overlooked would run.
+        /// A program in a setting that this parser overlooks would run.
         #[test]
         fn no_setting_that_git_finds_is_overlooked(
             text in "(\\[core\\]|\\[user\\]|\\[a \"b\"\\]|\\[c.d \"e\"\\]|fsmonitor|x|=|\"|\\\\|#|;|\r| |\n|\r\n|\n){0,24}",

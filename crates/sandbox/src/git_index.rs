@@ -1,24 +1,26 @@
-//! The part of git's index that decides where git goes: entries that stand for another repository (*gitlinks*). `git status`
-//! runs git in each of them, with the configuration that it finds there. And paths that git never writes into an index, but trusts
-//! when it reads one: `git checkout -- .` writes a file `.git/hooks/pre-commit` or `../file` if the index has such an entry. Pure; any
-//! bytes can be read.
+//! The part of git's index that decides where git goes: entries that stand for another repository (*gitlinks*). `git
+//! status` runs git in each of them, with the configuration that it finds there. And paths that git never writes into
+//! an index, but trusts when it reads one: `git checkout -- .` writes a file `.git/hooks/pre-commit` or `../file` if
+//! the index has such an entry. Pure; any bytes can be read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// What an index says about other repositories and files.
+/// The other repositories and files that an index names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Index {
     /// The paths of gitlinks, relative to the work tree.
     pub(crate) gitlinks: BTreeSet<PathBuf>,
     /// Whether more entries are in another file (a *split index*).
     pub(crate) is_split: bool,
-    /// Directories that stand for all that is in them (a *sparse index*), each with the name of its tree: gitlinks may be in it.
+    /// Directories that stand for all files in them (a *sparse index*), each with the name of its tree, which may
+    /// contain gitlinks.
     pub(crate) trees: BTreeSet<(PathBuf, Vec<u8>)>,
-    /// Whether an entry has a path that git never writes, such as `./sub`, `../file` or `.git/config`, but follows; or whether a table
-    /// for threads that read the index leads them to other entries than those that stand in it one after the other.
+    /// Whether an entry has a path that git never writes, such as `./sub`, `../file` or `.git/config`, but follows; or
+    /// whether the table for threads that read the index leads them to other entries than those that follow one another
+    /// in the file.
     pub(crate) has_odd_paths: bool,
 }
 
@@ -35,8 +37,8 @@ const EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0fff;
 
 impl Index {
-    /// Reads an index with either length of object names, and answers with everything that either finds. `None`: it is an
-    /// index with neither, and git may understand what this does not.
+    /// Reads an index with either length of object names, and returns everything that either finds. `None`: neither
+    /// fits, and git may parse an index that this code cannot.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let found: Vec<Self> = OBJECT_NAMES.iter().filter_map(|name| read_with(bytes, *name)).collect();
         found.into_iter().reduce(|mut all, other| {
@@ -91,14 +93,15 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
     Some(index)
 }
 
-/// Where an entry begins, and whether its path stands there as a whole: in version 4 most paths share a part of the one before.
+/// The offset of an entry, and whether the entry contains its whole path: in version 4 most entries share a part of the
+/// path before.
 struct Start {
     offset: usize,
     is_whole: bool,
 }
 
-/// Whether the end of the file makes git look for extensions elsewhere than behind the entries. Git takes the last bytes for the
-/// extension `EOIE` if they look like it, also if they are a part of another extension.
+/// Whether the end of the file makes git look for extensions elsewhere than after the entries. Git takes the last bytes
+/// for the extension `EOIE` if they look like it, even if they are a part of another extension.
 fn leads_elsewhere(bytes: &[u8], name_length: usize, entries_end: usize) -> bool {
     let length = 8 + 4 + name_length;
     let place = bytes.len().checked_sub(name_length + length);
@@ -106,7 +109,8 @@ fn leads_elsewhere(bytes: &[u8], name_length: usize, entries_end: usize) -> bool
     last.starts_with(b"EOIE") && usize::try_from(number(&last[8..12])) != Ok(entries_end)
 }
 
-/// Whether a table of blocks (`IEOT`), from which threads of git read entries, has the entries of the index in their order.
+/// Whether a table of blocks (`IEOT`), from which threads of git read entries, has the entries of the index in their
+/// order.
 fn are_blocks(table: &[u8], starts: &[Start]) -> bool {
     let Some((version, blocks)) = table.split_at_checked(4) else { return false };
     let mut entries = 0;
@@ -133,8 +137,8 @@ fn is_odd(name: &[u8]) -> bool {
     }
 }
 
-/// Whether a file system could take a name for `.git`: without regard to case, to characters that are not seen, and to what vfat leaves
-/// out at the end; and as vfat shortens it.
+/// Whether a file system could take a name for `.git`: some ignore case and invisible characters, and vfat ignores
+/// certain characters at the end and shortens names.
 fn is_repository(name: &[u8]) -> bool {
     let is_seen = |character: &char| {
         !matches!(character,
@@ -151,7 +155,7 @@ struct Entry {
     mode: u32,
     object: Vec<u8>,
     flags: u16,
-    /// How many bytes came before the path.
+    /// The number of bytes before the path.
     length: usize,
 }
 
@@ -170,8 +174,8 @@ impl Entry {
         })
     }
 
-    /// Versions 2 and 3 pad every entry with zeros to a multiple of eight; version 4 says how much of the path before is kept.
-    /// Returns whether nothing of it is.
+    /// Versions 2 and 3 pad every entry with zeros to a multiple of eight; version 4 states how much of the path before
+    /// is kept. Returns whether no part of it is.
     fn take_path(&self, rest: &mut &[u8], path: &mut Vec<u8>, version: u32) -> Option<bool> {
         if version == 4 {
             let removed = usize::try_from(variable_number(rest)?).ok()?;
@@ -325,7 +329,7 @@ mod tests {
         ] {
             assert_eq!(is_odd(&with_extension(&index, b"IEOT", &big_endian(&table))), expected, "{table:?}");
         }
-        // The end of the entries is said by the last bytes of the file, in whichever extension they are.
+        // Git finds the end of the entries by the last bytes of the file, whichever extension they belong to.
         let end = |offset: u32| [b"EOIE", &big_endian(&[24, offset])[..], &[0; 20]].concat();
         let wrong = end(16);
         assert_eq!(is_odd(&with_extension(&index, b"XXXX", &wrong)), Some(true));

@@ -1,14 +1,15 @@
-//! Which changes a command may make to the configuration of a repository that the user works in. Pure; accepts any bytes.
+//! The changes that a command may make to the configuration of a repository that the user works in. Pure; accepts any
+//! bytes.
 //!
-//! Everyday git writes there: a branch is tracked, renamed or removed, a name is set. The same file names programs that git runs
-//! and servers that it talks to. A deny-list would have to know every such setting of every version of git, so this is an
-//! allow-list: a setting that is not listed can be neither added, changed, moved nor removed. Configurations are compared as git
-//! parses them, not as text, because one setting can be written in many ways.
+//! Everyday git writes there: a branch is tracked, renamed or removed, a name is set. The same file names programs that
+//! git runs and servers that it talks to. A deny-list would have to know every such setting of every version of git, so
+//! this is an allow-list: a setting that is not listed can be neither added, changed, moved nor removed. Configurations
+//! are compared as git parses them, not as text, because one setting can be written in many ways.
 
 use std::collections::HashSet;
 use std::fmt;
 
-/// Why a command must not put one configuration in the place of another.
+/// The reason why a command must not replace one configuration by another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RefusedChange {
     /// The settings before the change are not known, so none of them may change.
@@ -27,7 +28,7 @@ pub(crate) enum RefusedChange {
     Line(usize),
 }
 
-/// Whether a command may put one configuration in the place of another.
+/// Checks whether a command may replace one configuration by another.
 pub(crate) fn check_change(before: &[u8], after: &[u8]) -> Result<(), RefusedChange> {
     if before == after {
         return Ok(());
@@ -55,7 +56,7 @@ struct Setting {
     value: Option<Vec<u8>>,
 }
 
-/// Which values a command may give to a setting.
+/// The values that a command may give to a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Permission {
     /// None. The setting stays as it is.
@@ -88,18 +89,19 @@ impl Setting {
         use Permission::{Color, Frozen, Lines, Number, RemoteName, Switch, Text, ValueOfAnotherBranch};
         let (section, subsection, key) = self.parts();
         match (section, subsection.is_some(), key) {
-            // What a branch is merged with, and a text about it. With a remote that the user has, the next `git pull` gets another
-            // branch of the same server at worst.
+            // The branch that a branch is merged with, and a text about it. With a remote that the user has, the next
+            // `git pull` gets another branch of the same server at worst.
             ("branch", true, "merge" | "rebase") => Text,
             ("branch", true, "description") => Lines,
-            // Git takes a name that is no remote for an address.
+            // Git takes a name that is not a configured remote for an address.
             ("branch", true, "remote" | "pushremote") => RemoteName,
             // `mergeOptions` can name a program; tools of others keep notes here. A branch that goes takes them along.
             ("branch", true, _) => ValueOfAnotherBranch,
-            // Who made a commit. A commit inside of the sandbox can say anything anyway.
+            // The author of commits. A commit inside the sandbox can name any author anyway.
             ("user", false, "name" | "email") => Text,
-            // How branches are joined and set up. `push.default` does not get `matching` or `upstream`: with the first, the user's
-            // next `git push` would send every branch, and with the second, `branch.*.merge` says where it goes.
+            // How branches are merged and set up. `push.default` must not become `matching` or `upstream`: with the
+            // first, the user's next `git push` would send every branch, and with the second, `branch.*.merge` decides
+            // where it goes.
             ("pull", false, "rebase") => Switch(&["merges", "interactive"]),
             ("pull" | "merge", false, "ff") => Switch(&["only"]),
             ("push", false, "default") => Switch(&["simple", "current", "nothing"]),
@@ -109,10 +111,10 @@ impl Setting {
             ("branch", false, "autosetupmerge") => Switch(&["always", "inherit", "simple"]),
             ("branch", false, "autosetuprebase") => Switch(&["never", "local", "remote", "always"]),
             ("init", false, "defaultbranch") => Text,
-            // What the file system can do, which git itself finds out and writes down, and ends of lines.
+            // Features of the file system, which git itself detects and writes down, and ends of lines.
             ("core", false, "filemode" | "ignorecase") => Switch(&[]),
             ("core", false, "autocrlf") => Switch(&["input"]),
-            // What git shows and how. The rest of `diff` and `merge` has drivers and tools: programs.
+            // The form of diffs and conflicts. The rest of `diff` and `merge` has drivers and tools: programs.
             ("diff", false, "algorithm") => Switch(&["default", "myers", "minimal", "patience", "histogram"]),
             ("diff", false, "renames") => Switch(&["copies", "copy"]),
             ("merge", false, "conflictstyle") => Switch(&["merge", "diff3", "zdiff3"]),
@@ -184,7 +186,8 @@ fn has_remote(settings: &[Setting], name: &[u8]) -> bool {
     })
 }
 
-/// A setting that must stay as it is and does not. Their order counts, because the last one wins and some are lists.
+/// A setting that must stay as it is and does not. The order of settings counts, because the last one wins and some are
+/// lists.
 fn changed_frozen_setting<'a>(old: &'a [Setting], new: &'a [Setting]) -> Option<&'a Setting> {
     let is_frozen = |setting: &&Setting| setting.permission() == Permission::Frozen;
     let old: Vec<&Setting> = old.iter().filter(is_frozen).collect();
@@ -204,8 +207,9 @@ fn is_one_line(value: &[u8]) -> bool {
     value.iter().all(|byte| !byte.is_ascii_control() || *byte == b'\t')
 }
 
-/// The number of the first line that was not there before and does not look as git writes it. Libraries that read configurations
-/// on their own differ from git about comments, quotation marks and continued lines; a new line has nothing to differ about.
+/// The number of the first new line that does not look as git writes it. Libraries that parse configurations on their
+/// own differ from git about comments, quotation marks and continued lines; new lines must give them nothing to differ
+/// about.
 fn first_unusual_line(before: &[u8], after: &[u8]) -> Option<usize> {
     let known: HashSet<&[u8]> = before.split(|byte| *byte == b'\n').collect();
     let is_unusual = |line: &[u8]| !known.contains(line) && !is_usual_line(line);
@@ -279,8 +283,8 @@ fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
-/// The settings of a configuration in their order, as git's own parser finds them; `None` where it gives up. A file with a NUL is
-/// refused although git reads some of them: git cuts names and values there.
+/// The settings of a configuration in their order, as git's own parser finds them; `None` where it gives up. A file
+/// with a NUL is refused although git reads some of them: git cuts names and values there.
 fn parse(bytes: &[u8]) -> Option<Vec<Setting>> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.contains(&0) {
@@ -311,7 +315,7 @@ struct Parser<'a> {
     is_over: bool,
 }
 
-/// As git sees it, whatever the locale.
+/// Whitespace as git defines it, in any locale.
 fn is_space(byte: u8) -> bool {
     b" \t\n\r".contains(&byte)
 }
@@ -330,13 +334,13 @@ impl Parser<'_> {
         byte
     }
 
-    /// Up to the end of the line, which is not skipped.
+    /// Skips to the end of the line, which is not skipped itself.
     fn skip_line(&mut self) {
         let end = self.rest.iter().position(|byte| *byte == b'\n').unwrap_or(self.rest.len());
         self.rest = &self.rest[end..];
     }
 
-    /// What is before the key in the names of the settings that follow: `section.` or `section.subsection.`.
+    /// The part before the key in the names of the settings that follow: `section.` or `section.subsection.`.
     fn header(&mut self) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         loop {
@@ -428,7 +432,7 @@ impl Parser<'_> {
             }
             length = value.len();
         }
-        // The space behind the last character is no part of it.
+        // Spaces after the last character do not belong to the value.
         value.truncate(length);
         Some(value)
     }

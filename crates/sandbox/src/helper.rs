@@ -1,9 +1,9 @@
 //! The helper: this program, started anew as a small process with one thread, which confines itself and becomes the
-//! command. It finds its orders in a file that only it and the runtime have, and answers on a channel.
+//! command. It reads its request from a file that only it and the runtime have, and answers on a channel.
 //!
-//! What would surprise: the command is not its child but its sibling, so that the runtime itself is the command's parent
-//! and is told of its end; the helper is gone by then. What stays is the watcher, which is the init of the command's own
-//! process namespace where there is one, and answers for the supervised system calls.
+//! Two things may surprise. The command is not the helper's child but its sibling, so that the runtime itself is the
+//! command's parent and learns of its exit; the helper is gone by then. And the supervisor stays beside the command: it
+//! is the init of the command's own process namespace where there is one, and answers the supervised system calls.
 
 mod caller;
 mod draft;
@@ -48,14 +48,15 @@ use windlass_sys::mark::Halves;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, SpawnStep, Stdio};
 
-/// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
+/// Runs the helper to its end, given its channel. Returns when the command runs, or could not be started.
 pub fn run() {
     let Some(channel) = descriptor::inherited(FIRST_PASSED) else { return };
-    // The network namespace is that of the runtime until the first task.
+    // Until the first request, this process is in the runtime's network namespace.
     let outside = UnixSockets::of_this_namespace().ok();
     let mut helper =
         Helper { links: Links { channel: &channel, outside: outside.as_ref() }, readiness: Readiness::Fresh };
-    // It may have been started ahead of time: whoever wants it sends a message, and whoever does not hangs up.
+    // The helper may have been started ahead of time: to use it the runtime sends a message, and to end it the runtime
+    // closes the channel.
     while let Some((task, file, passed)) = next_task(&channel) {
         let done = match task {
             Some(task) => helper.carry_out(task, file, passed),
@@ -71,7 +72,7 @@ pub fn run() {
     }
 }
 
-/// What becomes of a helper after a task.
+/// The state of a helper after a request.
 enum Next {
     Wait,
     Exit,
@@ -85,7 +86,7 @@ struct Helper<'a> {
 /// How far a helper has got before its command is known.
 enum Readiness {
     Fresh,
-    /// In namespaces of its own; since then, things may have been mounted outside.
+    /// In namespaces of its own; mounts outside may have changed since.
     Standing(Standing, MountChanges),
     Prepared(Box<Prepared>),
 }
@@ -137,7 +138,8 @@ impl Helper<'_> {
     }
 }
 
-/// The next thing to do, the file that says it, and what came with it. `None`: the runtime has hung up.
+/// The next request, the file that contains it, and the descriptors that came with it. `None`: the runtime has closed
+/// the channel.
 fn next_task(channel: &OwnedFd) -> Option<(Option<HelperRequest>, OwnedFd, Passed)> {
     let message = channel::receive(channel, Waiting::Yes).ok().filter(|message| !message.bytes.is_empty())?;
     let mut passed = Passed(message.descriptors.into_iter());
@@ -146,19 +148,19 @@ fn next_task(channel: &OwnedFd) -> Option<(Option<HelperRequest>, OwnedFd, Passe
     Some((task, orders, passed))
 }
 
-/// Whether a command has a world of its own.
+/// Whether a command has namespaces of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamespaceScope {
-    /// Namespaces, in which nobody else is.
+    /// Namespaces of its own, in which there are no processes of others.
     Own,
-    /// That of everybody.
+    /// The namespaces of the runtime.
     Shared,
 }
 
-/// What a helper and its watcher have of the world outside.
+/// The connections of a helper and its supervisor to the outside.
 #[derive(Clone, Copy)]
 struct Links<'a> {
-    /// To the runtime.
+    /// The channel to the runtime.
     channel: &'a OwnedFd,
     /// The sockets of the runtime's network namespace.
     outside: Option<&'a UnixSockets>,
@@ -171,7 +173,7 @@ impl Links<'_> {
     }
 }
 
-/// What every command of one kind needs, made ahead of it.
+/// The parts that every command with the same kind of network needs, made before the command is known.
 struct Standing {
     watcher: SupervisorProcess,
     underneath: Underneath,
@@ -185,7 +187,8 @@ impl Standing {
     }
 }
 
-/// What the watcher is given: the file with the confinement, and the list of sockets that sessions of this runtime have bound.
+/// The descriptors for the supervisor: the file with the confinement, and the list of sockets that sessions of this
+/// runtime have bound.
 struct Given {
     file: OwnedFd,
     sockets: Option<OwnedFd>,
@@ -198,7 +201,7 @@ impl Given {
     }
 }
 
-/// What came with the orders, in their order.
+/// The descriptors that came with the request, in its order.
 struct Passed(std::vec::IntoIter<OwnedFd>);
 
 impl Passed {
@@ -235,7 +238,7 @@ impl RunningCommand {
     }
 }
 
-/// Why there is no command.
+/// The reason why the command did not start.
 struct Stopped {
     failure: Failure,
     uncollected: Option<u32>,
@@ -247,12 +250,12 @@ impl From<Failure> for Stopped {
     }
 }
 
-/// What failed, about no place in particular.
+/// The failure of a step that concerns no particular path.
 fn at(stage: ConfineStep) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
-/// One command on its way, with nothing prepared for it.
+/// The start of one command for which nothing was prepared.
 struct Confining<'a> {
     links: Links<'a>,
     confinement: &'a Confinement,
@@ -276,7 +279,7 @@ impl Confining<'_> {
                     enter_namespaces(confinement.own_network, &mut passed)
                         .map_err(at(ConfineStep::Namespaces))?;
                 }
-                // Before the furniture, which may lie over some of them.
+                // Before the devices and directories of its own are mounted, which may cover some of these places.
                 let pieces = view::copy_pieces(confinement)?;
                 let Standing { watcher, underneath } = match standing {
                     Some(standing) => standing,
@@ -303,14 +306,14 @@ impl Confining<'_> {
     }
 }
 
-/// From here on there is no way back. The watcher answers for what is asked about from now on.
+/// Locks the helper in; this cannot be undone. From now on the supervisor answers supervised calls.
 fn lock(
     confinement: &Confinement,
     watcher: Option<&SupervisorProcess>,
     given: &Given,
 ) -> Result<(), Failure> {
     if !confinement.namespaces {
-        // The kernel writes a core dump into the working directory itself, and asks no supervisor.
+        // The kernel itself writes a core dump into the working directory, without asking the supervisor.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         setrlimit(Resource::Core, none).map_err(at(ConfineStep::Privileges))?;
     }
@@ -331,8 +334,9 @@ impl Confinement {
     }
 }
 
-/// Takes on the session's mark. Whether the runtime is still there is asked afterwards: one that died before found nobody
-/// to end, one that dies later has a guardian that finds us.
+/// Takes on the session's mark, and checks afterwards that the runtime is still there. If the runtime died before the
+/// mark was set, its guardian did not find this process, and the check fails; if it dies later, the guardian finds this
+/// process by the mark.
 fn belong_to_session(order: &LaunchRequest, channel: &OwnedFd) -> Result<(), Failure> {
     if let Some(mark) = order.mark {
         mark.take_on().map_err(at(ConfineStep::Command))?;
@@ -349,8 +353,8 @@ fn check_that_runtime_is_there(channel: &OwnedFd) -> Result<(), Failure> {
     }
 }
 
-/// What the command has from this process: its limit of open files, its streams and its control groups. The answer is what it
-/// inherits beside them.
+/// Takes over the command's limit of open files, its streams and its control groups. Returns the further descriptors
+/// that the command inherits.
 fn take_over(order: &LaunchRequest, passed: &mut Passed) -> Result<Vec<OwnedFd>, Failure> {
     if let Some(Halves { soft, hard }) = order.open_files {
         OpenFiles { soft, hard }.take_on();
@@ -366,7 +370,7 @@ fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
     rustix::stdio::dup2_stderr(passed.next()?)
 }
 
-/// Whoever writes a zero there enters the group, and so does all that it starts.
+/// Enters the control groups: a process that writes a zero to such a file enters the group, with all that it starts.
 fn enter_groups(order: &LaunchRequest, passed: &mut Passed) -> Result<(), Errno> {
     for _ in 0..order.groups {
         rustix::io::write(passed.next()?, b"0")?;
@@ -374,7 +378,7 @@ fn enter_groups(order: &LaunchRequest, passed: &mut Passed) -> Result<(), Errno>
     Ok(())
 }
 
-/// The runtime passes the users, and a network if the command has its own.
+/// The runtime passes the user namespace, and a network namespace if the command has its own.
 fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno> {
     namespace::enter(passed.next()?, Spaces::USER)?;
     if own_network {
@@ -383,7 +387,8 @@ fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno>
     namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
 }
 
-/// A place on the command's loopback device behind which the runtime lets through what is listed.
+/// Opens the egress listener: a listening socket on the command's loopback device, where the runtime's proxy lets
+/// connections to the listed hosts through.
 fn open_door(confinement: &Confinement) -> Result<Option<OwnedFd>, Errno> {
     if confinement.network != NetworkKind::Hosts {
         return Ok(None);
@@ -392,14 +397,14 @@ fn open_door(confinement: &Confinement) -> Result<Option<OwnedFd>, Errno> {
     Ok(Some(door.into()))
 }
 
-/// Tells the command of its door.
+/// Puts the port of the egress listener into the command's environment.
 fn name_door(order: &mut LaunchRequest, door: Option<&OwnedFd>) -> Result<(), Errno> {
     let Some(door) = door else { return Ok(()) };
     let listener = TcpListener::from(door.try_clone().map_err(|error| errno(&error))?);
     let port = listener.local_addr().map_err(|error| errno(&error))?.port().to_string();
     for variable in std::mem::take(&mut order.door) {
         let text = variable.to_string_lossy().replace(DOOR, &port);
-        // A number takes the place of a word, so there is no zero in it now either.
+        // Digits replace another text in the variable, so it still contains no zero byte.
         order.environment.extend(CString::new(text));
     }
     Ok(())
@@ -409,8 +414,9 @@ fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So tmux has
-/// another directory inside, and takes no part in the session of the user's tmux that the runtime may have been started in.
+/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So
+/// the command gets another directory for tmux, and does not see the user's tmux session in which the runtime may have
+/// been started.
 fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     let value = |variable: &CString, name: &str| {
         Some(PathBuf::from(OsStr::from_bytes(variable.as_bytes().strip_prefix(name.as_bytes())?)))
@@ -442,21 +448,21 @@ fn name_own_tmux(order: &mut LaunchRequest, confinement: &Confinement) {
     }
 }
 
-/// In a namespace of its own an administrator keeps what concerns files, which its programs take for granted and which
-/// reaches nothing that is not writable there. Nobody else has anything, and nobody has anything without namespaces.
+/// In a namespace of its own, root keeps the capabilities over files, on which an administrator's programs rely: they
+/// reach no file that is not writable there. All other users, and commands without namespaces, get no capability.
 fn privileges(world: NamespaceScope) -> Capabilities {
     let is_root = rustix::process::geteuid().is_root();
     if is_root && world == NamespaceScope::Own { Capabilities::OF_FILES } else { Capabilities::NONE }
 }
 
-/// The watcher as the helper knows it.
+/// The supervisor, as the helper sees it.
 struct SupervisorProcess {
     process: Process,
     line: OwnedFd,
 }
 
 impl SupervisorProcess {
-    /// Gives it what it answers by, and where it is asked.
+    /// Sends the supervisor its confinement and the listener of the filter.
     fn hand_over(&self, given: &Given, listener: Option<&OwnedFd>) -> Result<(), Errno> {
         let with: Vec<_> =
             [Some(&given.file), given.sockets.as_ref(), listener].into_iter().flatten().collect();
@@ -464,7 +470,7 @@ impl SupervisorProcess {
         channel::send(&self.line, b"listen", &with, Waiting::Yes)
     }
 
-    /// The command of the session with this mark is about to run.
+    /// Tells the supervisor that the command of the session with this mark is about to run.
     fn begin(&self, mark: Option<Halves>) -> Result<(), Errno> {
         channel::send(&self.line, &request::mark_to_bytes(mark), &[], Waiting::Yes)
     }

@@ -1,5 +1,6 @@
-//! What a command may touch, and how that is enforced. Policy is data; a plan says what becomes of it on this machine; a
-//! helper, a small process of its own, carries the plan out and becomes the command. Knows nothing of sessions or async.
+//! Confines commands: policies say what a command may access, and layers of the kernel enforce that. A policy is data;
+//! a plan says how the policy is carried out on this machine; a helper, a small process of its own, carries the plan
+//! out and becomes the command. This crate knows nothing of sessions or async.
 #![forbid(unsafe_code)]
 
 mod authority;

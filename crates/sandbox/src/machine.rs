@@ -1,27 +1,27 @@
-//! What this machine can enforce, found out by trying, and what follows from that for a policy.
+//! Detects by trying what this machine can enforce, and derives from that how it can carry out a policy.
 
 use crate::plan::{Layer, Plan, PlanError, Ruling};
 use crate::policy::{Access, Confined, Network};
 use crate::remedies::Remedies;
 use windlass_sys::lockdown::landlock::Version;
 
-/// What a machine can enforce.
+/// The means of confinement that a machine offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Namespaces with a tree of files of their own; why not, otherwise.
+    /// Namespaces with a tree of files of their own; otherwise, why there are none.
     pub namespaces: Result<(), String>,
     /// The version of Landlock's interface; 0: none.
     pub landlock: u32,
     /// Whether system calls can be filtered.
     pub filter: bool,
-    /// Whether somebody can be asked about system calls.
+    /// Whether a supervisor can decide about system calls.
     pub supervisor: bool,
     /// Whether this process is confined by another runtime, whose sandbox allows no second one inside it.
     pub confined: bool,
 }
 
 impl Machine {
-    /// This machine. Whether it has namespaces is the helper's to try; the rest can be asked.
+    /// Detects the abilities of this machine. The helper tries namespaces; the kernel reports the rest.
     pub(crate) fn with_namespaces(namespaces: Result<(), String>) -> Self {
         Self {
             namespaces,
@@ -95,7 +95,7 @@ impl Machine {
         layers
     }
 
-    /// That namespaces are missing, in a sentence for whoever runs commands here.
+    /// A sentence for the user that says that namespaces are missing, and why.
     pub(crate) fn fallback(&self) -> Option<String> {
         let why = self.namespaces.as_ref().err()?;
         Some(format!(
@@ -103,7 +103,7 @@ impl Machine {
         ))
     }
 
-    /// What holds less than the policy says, in sentences.
+    /// The parts of the policy that are not fully enforced, in sentences.
     pub(crate) fn differences(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();
         let Err(why) = &self.namespaces else {
@@ -143,8 +143,8 @@ impl Machine {
         said
     }
 
-    /// Which unix sockets of programs outside namespaces do not hide: abstract names belong to a network namespace, and a path can be
-    /// bound after the tree of files was made.
+    /// The unix sockets of programs outside that namespaces do not hide: abstract names belong to a network namespace,
+    /// and a path can be bound after the tree of files was built.
     fn reached_sockets(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();
         let by_name = plan.network == Network::On && self.landlock < LANDLOCK_FOR_SCOPES;
@@ -168,10 +168,11 @@ impl Machine {
     }
 }
 
-/// Landlock keeps abstract unix sockets and signals to those that are bound by the same rules from this version on.
+/// From this version on, Landlock restricts abstract unix sockets and signals to processes that are bound by the same
+/// rules.
 const LANDLOCK_FOR_SCOPES: u32 = 6;
 
-/// And unix sockets at paths from this one on.
+/// From this version on, it restricts unix sockets at paths, too.
 pub(crate) const LANDLOCK_FOR_SOCKETS: u32 = 9;
 
 /// Moving files between directories cannot be allowed by an older one.

@@ -1,5 +1,5 @@
-//! What a runtime keeps for its confined commands: what the machine can do, and the ground for each network, made
-//! when it is first needed and entered by every command after that.
+//! The state that a runtime keeps for its confined commands: the abilities of the machine, and the namespaces for each
+//! network, made when first needed and entered by every later command.
 
 use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
@@ -27,7 +27,7 @@ pub struct SharedNamespaces {
 }
 
 impl SharedNamespaces {
-    /// What a helper has to be passed.
+    /// The descriptors that a helper receives.
     pub(crate) fn spaces(&self) -> Vec<BorrowedFd<'_>> {
         std::iter::once(&self.users).chain(&self.network).map(AsFd::as_fd).collect()
     }
@@ -40,30 +40,30 @@ impl SharedNamespaces {
 /// Helpers that wait for commands.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// In the namespaces of one network, with devices of its own; good for every plan that can use such a helper.
+    /// In the namespaces of one network, with devices of its own; fits every plan that allows such a helper.
     standing: Option<(Network, HelperConnection)>,
-    /// Confined as the last command was; good for the next one if its plan comes to the same.
+    /// Confined like the last command; fits the next one if its confinement is equal.
     prepared: Option<(Preparation, HelperConnection)>,
 }
 
-/// Whether a helper can be in its namespaces before the plan is known: no place of the plan lies where every command has
-/// something of its own.
+/// Whether a helper can enter its namespaces before the plan is known: no place of the plan lies where every command
+/// has a directory of its own.
 fn can_wait_for(plan: &Plan) -> bool {
     let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
     plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered)
 }
 
-/// Which of the machine's means are used.
+/// The layers that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EnabledLayers {
-    /// All there are.
+    /// All that the machine has.
     #[default]
     All,
-    /// What is left without namespaces, for those who want to see it.
+    /// Only those without namespaces, to try out the fallback.
     LandlockAlone,
 }
 
-/// All that one runtime has.
+/// The namespaces and helpers of one runtime.
 #[derive(Debug)]
 pub struct NamespacePool {
     helper: HelperProgram,
@@ -74,11 +74,12 @@ pub struct NamespacePool {
     /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     began: u64,
     machine: OnceLock<Machine>,
-    /// One for each network of a policy. The proxy to listed hosts listens on the loopback device of such a network and asks its
-    /// callers for nothing, so commands with another list, or none, must not share the device.
+    /// The namespaces for each network of a policy. The proxy to the listed hosts listens on the loopback device of
+    /// such a namespace and does not authenticate its callers, so commands with another list, or none, must not share
+    /// the device.
     made: Mutex<Vec<(Network, Arc<SharedNamespaces>)>>,
     waiting: Mutex<Waiting>,
-    /// What the last plan has found on the disk. Two plans at the same time do not share it.
+    /// Facts about the disk that the last plan has found. Two plans at the same time do not share it.
     memory: Mutex<DirectoryMemory>,
     /// Held while helpers are made ready.
     preparing: Mutex<()>,
@@ -86,19 +87,20 @@ pub struct NamespacePool {
     done: Mutex<Vec<Helper>>,
     /// A file without a name in which supervisors write down the sockets that their sessions bind.
     sockets: OnceLock<Option<OwnedFd>>,
-    /// What its commands may do, by policy.
+    /// The authorities of its commands' policies.
     authorities: Mutex<Authorities>,
 }
 
-/// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write rule that
-/// names one of them is the exception.
+/// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write
+/// rule that names one of them is the exception.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
-    /// The program itself. One that lies in the workspace was built there and may be built again.
+    /// The program itself. A program that lies in the workspace was built there and may be built again.
     pub program: Option<PathBuf>,
     /// Configuration and rules: files or directories.
     pub configuration: Vec<PathBuf>,
-    /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a command.
+    /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a
+    /// command.
     pub startup: Vec<PathBuf>,
     /// The directories of the user's `PATH`, in which shells and programs look for others by their names.
     pub search_path: Vec<PathBuf>,
@@ -106,16 +108,17 @@ pub struct OwnFiles {
     pub secrets: Vec<PathBuf>,
     /// Places at which the user's programs expect a server of the user.
     pub server_places: Vec<ServerPlace>,
-    /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of this one.
+    /// The directory where a runtime inside a sandbox keeps its records, with the variable that names it: it cannot
+    /// write to the records of this one.
     pub state_inside: Option<StateInside>,
 }
 
 /// A directory with sockets, or a socket, that a variable of the user's environment names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPlace {
-    /// Where.
+    /// The path of the directory or socket.
     pub path: PathBuf,
-    /// The variable, for the words of a denial.
+    /// The variable, for the text of a denial.
     pub variable: String,
 }
 
@@ -129,7 +132,7 @@ pub struct StateInside {
 }
 
 impl StateInside {
-    /// Sets the variable, unless it names a place already that the command may write to.
+    /// Sets the variable, unless it already names a place that the command may write to.
     pub(crate) fn set(&self, environment: &mut Vec<CString>, plan: &Plan) {
         let is_writable =
             |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Write);
@@ -170,7 +173,7 @@ impl OwnFiles {
 }
 
 impl NamespacePool {
-    /// Nothing yet.
+    /// An empty pool.
     pub fn new(helper: HelperProgram, means: EnabledLayers, own_files: OwnFiles, remedies: Remedies) -> Self {
         Self {
             own_files,
@@ -189,7 +192,7 @@ impl NamespacePool {
         }
     }
 
-    /// What no command may change.
+    /// The files that no command may change.
     pub(crate) fn own_files(&self) -> &OwnFiles {
         &self.own_files
     }
@@ -198,7 +201,7 @@ impl NamespacePool {
         &self.remedies
     }
 
-    /// `None`: each session then knows its own alone.
+    /// `None`: each session then knows only its own sockets.
     fn bound_sockets(&self) -> Option<BorrowedFd<'_>> {
         let make = || memfd_create("bound-sockets", MemfdFlags::CLOEXEC).ok();
         self.sockets.get_or_init(make).as_ref().map(AsFd::as_fd)
@@ -220,12 +223,12 @@ impl NamespacePool {
         *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
     }
 
-    /// The ground that a command under this plan runs on, where it has namespaces.
+    /// The namespaces for a command under this plan, if it uses any.
     pub(crate) fn ground_for(&self, plan: &Plan) -> Result<Option<Arc<SharedNamespaces>>, StartFailure> {
         plan.has(Layer::Namespaces).then(|| self.ground(&plan.network)).transpose()
     }
 
-    /// What confines a command under this plan.
+    /// The confinement of a command under this plan, as far as it is known before the command.
     pub(crate) fn preparation(
         &self,
         plan: &Plan,
@@ -248,13 +251,13 @@ impl NamespacePool {
         self.bound_sockets().filter(|_| confinement.shares_sockets)
     }
 
-    /// The helper that was prepared for exactly this, if there is one.
+    /// The helper that was prepared for exactly this confinement, if there is one.
     pub(crate) fn prepared_helper(&self, preparation: &Preparation) -> Option<HelperConnection> {
         let (_, talk) = self.waiting().prepared.take_if(|(ready, _)| ready == preparation)?;
         Some(talk).filter(HelperConnection::is_there)
     }
 
-    /// The helper that stands ready for such a plan, if there is one.
+    /// The waiting helper that fits such a plan, if there is one.
     pub(crate) fn standing_helper(&self, plan: &Plan) -> Option<HelperConnection> {
         if !can_wait_for(plan) {
             return None;
@@ -267,13 +270,13 @@ impl NamespacePool {
         HelperConnection::begin(&self.helper)
     }
 
-    /// Has helpers stand ready for the next command: one that is confined already if its plan is the same again, and one for
-    /// another plan. Blocks while they are started.
+    /// Makes helpers ready for the next command: one that is confined already, for the same plan, and one for another
+    /// plan. Blocks while they are started.
     pub fn prepare(&self, plan: &Plan, streams: StreamKind) {
-        // Whoever makes them ready already makes them ready for us.
+        // If another thread holds the lock, it is already making helpers ready for this caller, too.
         let Ok(_preparing) = self.preparing.try_lock() else { return };
         if can_wait_for(plan) {
-            // What cannot be made ready now is made when it is needed, and its failure told then.
+            // A helper that cannot be made ready now is started when it is needed, and its failure reported then.
             let _ = self.prepare_confined(plan, streams).and_then(|()| self.prepare_standing(plan));
         }
     }
@@ -312,7 +315,7 @@ impl NamespacePool {
         Ok(talk)
     }
 
-    /// Takes a helper that is about to exit. The command need not wait for that.
+    /// Takes a helper that is about to exit, so that the command need not wait for that.
     pub(crate) fn collect_later(&self, helper: Helper) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).push(helper);
     }
@@ -323,7 +326,7 @@ impl NamespacePool {
         done.retain(|helper| !helper.is_collected());
     }
 
-    /// Sends those that stand ready away.
+    /// Ends the helpers that wait.
     pub fn dismiss(&self) {
         *self.waiting() = Waiting::default();
     }
@@ -332,7 +335,7 @@ impl NamespacePool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What this machine can enforce, tried out the first time.
+    /// The abilities of this machine, detected on the first call.
     pub fn machine(&self) -> &Machine {
         self.machine.get_or_init(|| {
             let namespaces = match self.means {
@@ -343,7 +346,7 @@ impl NamespacePool {
         })
     }
 
-    /// The ground for a network.
+    /// The namespaces for a network.
     pub fn ground(&self, network: &Network) -> Result<Arc<SharedNamespaces>, StartFailure> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ground)) = made.iter().find(|(it, _)| it == network) {
@@ -372,7 +375,7 @@ fn make(helper: &HelperProgram, network: NetworkKind) -> Result<SharedNamespaces
         match talk.next()? {
             (Report::NameUsers, _) => {
                 let named = namespace::map_users(&talk.helper_number(), Users::Everybody);
-                // Who may not name everybody still has itself.
+                // A process that may not map all users can still map its own.
                 talk.say(&if named.is_ok() { Report::NameUsers } else { Report::Made })?;
             }
             (Report::Made, descriptors) => return ground_of(descriptors),

@@ -1,18 +1,21 @@
-//! Names of files that other programs of the user obey: shells, editors, agents, git. A command that can write one of them has
-//! its own program run later, outside of the sandbox, without the user running anything of the workspace.
+//! Names of files that other programs of the user obey: shells, editors, agents, git. A command that can write such a
+//! file gets a program of its own run later, outside the sandbox, without the user running any program of the
+//! workspace.
 
 use std::ffi::OsStr;
 use std::path::{Iter, Path, PathBuf};
 
-/// Names that are obeyed wherever a person, an editor or an agent works: in the directory that it is started in or opens.
+/// Names that are obeyed wherever a person, an editor or an agent works: in the directory that it is started in or
+/// opens.
 ///
-/// mise trusts a file by its path and runs its hooks when a shell enters the directory, whatever is in the file by then; in
-/// `.tool-versions`, `path:` makes any directory the one that a program is run from.
+/// mise trusts a file by its path and runs its hooks when a shell enters the directory, whatever is in the file by
+/// then; in `.tool-versions`, `path:` makes any directory the one that a program is run from.
 ///
-/// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`, `rust-toolchain.toml`,
-/// `package.json`, `.pre-commit-config.yaml`), that ask again after each change (`.envrc`, `.nvim.lua`) or about each command
-/// (`.dir-locals.el`), that only name versions (`.nvmrc`) or give advice (`.goosehints`), and `.gitmodules`, which git writes in every
-/// checkout and takes no commands from. `.husky` is protected where the configuration of git names it.
+/// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`,
+/// `rust-toolchain.toml`, `package.json`, `.pre-commit-config.yaml`), that ask again after each change (`.envrc`,
+/// `.nvim.lua`) or about each command (`.dir-locals.el`), that only name versions (`.nvmrc`) or give advice
+/// (`.goosehints`), and `.gitmodules`, which git writes in every checkout and takes no commands from. `.husky` is
+/// protected where the configuration of git names it.
 pub(crate) const OBEYED_ANYWHERE: [&str; 70] = [
     ".agents",
     ".aider.conf.yml",
@@ -86,7 +89,8 @@ pub(crate) const OBEYED_ANYWHERE: [&str; 70] = [
     "opencode.jsonc",
 ];
 
-/// The same, in directories whose other files commands may change: a commit with Mercurial or Jujutsu writes beside them.
+/// The same, in directories whose other files commands may change: a commit with Mercurial or Jujutsu writes beside
+/// them.
 ///
 /// Subversion has no such file: a working copy (`.svn`) names no programs.
 pub(crate) const OBEYED_BELOW: [&str; 12] = [
@@ -104,7 +108,8 @@ pub(crate) const OBEYED_BELOW: [&str; 12] = [
     ".sl/sharedpath",
 ];
 
-/// What is obeyed in a home directory alone, beside the start-up files of shells: files, and directories with all that is in them.
+/// Names that programs obey in a home directory alone, beside the start-up files of shells: files, and directories with
+/// all that is in them.
 pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".Rprofile",
     ".alacritty.toml",
@@ -373,7 +378,7 @@ pub(crate) struct ObeyedName {
 }
 
 impl ObeyedName {
-    /// Looks at what of a path lies below a place. Names are compared without case, as some file systems do.
+    /// Looks at the part of a path below a place. Names are compared without case, as some file systems do.
     pub(crate) fn in_path(path: &Path, place: &Path) -> Option<Self> {
         let mut directory = place.to_owned();
         let mut rest = path.strip_prefix(place).ok()?.iter();
@@ -388,7 +393,7 @@ impl ObeyedName {
     }
 }
 
-/// A file of [`OBEYED_BELOW`] that would come with a directory of this path.
+/// A file of [`OBEYED_BELOW`] that a directory of this path could bring with it.
 pub(crate) struct ObeyedInside {
     pub(crate) obeyed: ObeyedName,
     /// The file, from the directory on.
@@ -398,7 +403,8 @@ pub(crate) struct ObeyedInside {
 impl ObeyedInside {
     pub(crate) fn of(path: &Path) -> Vec<Self> {
         let mut found = Vec::new();
-        // This is asked for every name that is made or moved: last names are compared first, because walking a path takes longer.
+        // This runs for every name that is created or moved: last names are compared first, because walking a path
+        // takes longer.
         let last = path.file_name().unwrap_or_default();
         let is_last =
             |leading: &str| leading.rsplit('/').next().is_some_and(|it| last.eq_ignore_ascii_case(it));
@@ -461,7 +467,7 @@ fn obeyed_below(first: &OsStr, here: Iter<'_>) -> Option<&'static str> {
 }
 
 fn obeyed(part: &OsStr) -> Option<&'static str> {
-    // Most names are neither hidden nor settings, and this is asked for every path that is changed.
+    // Most names are neither hidden nor settings, and this runs for every path that is changed.
     let bytes = part.as_encoded_bytes();
     let is_settings =
         || [&b".json"[..], b".jsonc", b".toml"].iter().any(|end| ends_with_ignoring_case(bytes, end));

@@ -1,6 +1,6 @@
-//! Patterns over paths, in the syntax of the crate `globset`: `*` and `?` within one name, `[a-z]` for one character, `{a,b}` for
-//! either, `**` for any number of directories, and a backslash before a character that means itself. A pattern without any of
-//! these is a plain path. Names of files are bytes and need not be text.
+//! Patterns over paths, in the syntax of the crate `globset`: `*` and `?` within one name, `[a-z]` for one character,
+//! `{a,b}` for either, `**` for any number of directories, and a backslash before a character that means itself. A
+//! pattern without any of these is a plain path. Names of files are bytes and need not be text.
 
 use crate::disk::Disk;
 use crate::followed_path::FollowedPath;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
-    /// The path, where it is one and no pattern. It may be no text.
+    /// The path, if this is a path and not a pattern. It may not be UTF-8.
     plain: Option<PathBuf>,
-    /// The links that were resolved when the rule was made. One in the path itself was put there since.
+    /// The links that were resolved when the rule was made. A link that is in the path itself now was created since.
     resolved: Option<Vec<PathBuf>>,
 }
 
@@ -30,22 +30,22 @@ pub(crate) enum PatternStep {
     AnyDepth,
 }
 
-/// Why a pattern is none.
+/// The reason why a text is not a valid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("it is empty")]
     Empty,
     /// It is longer than any path.
     #[error("it is longer than any path")]
     TooLong,
-    /// The names in braces are names in one directory.
+    /// Braces contain alternatives for one name, so they cannot contain a `/`.
     #[error("braces cannot hold a `/`: write two patterns")]
     SlashInBraces,
     /// `..` behind a name that is a pattern.
     #[error("`..` can only stand at the beginning")]
     ParentBehindPattern,
-    /// A name that is no glob.
+    /// A name that is not a valid glob.
     #[error("{0}")]
     Glob(String),
 }
@@ -64,8 +64,8 @@ impl Pattern {
         Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()), resolved: None }
     }
 
-    /// The same place for good: where it is a path with something at it, links in the path are resolved now, and the rule has no
-    /// effect while a link stands in their place. A command that can replace a directory by a link thus moves no rule.
+    /// The same place for good: if it is a path that exists, its links are resolved now, and the rule has no effect
+    /// while a link stands in their place. So a command that replaces a directory by a link cannot move the rule.
     #[must_use]
     pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
@@ -88,7 +88,7 @@ impl Pattern {
         self.split(Path::new("/"), Some(Path::new("/"))).map(drop)
     }
 
-    /// As it was written.
+    /// The pattern as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -106,7 +106,7 @@ impl Pattern {
         self.plain.is_none() && (self.text == "~" || self.text.starts_with("~/"))
     }
 
-    /// Somebody else's home, as a shell would understand it.
+    /// Whether it names another user's home (`~name`), as a shell would understand it.
     pub(crate) fn is_of_another_home(&self) -> bool {
         self.plain.is_none() && self.text.starts_with('~') && !self.needs_home()
     }
@@ -148,7 +148,7 @@ impl Pattern {
     }
 }
 
-/// The names of a path, separated by slashes. A slash in braces separates no names.
+/// The names of a path, separated by slashes. A slash in braces does not separate names.
 fn names(text: &str) -> Result<Vec<&str>, BadPattern> {
     let (mut depth, mut is_escaped) = (0_usize, false);
     for character in text.chars() {
@@ -187,7 +187,7 @@ impl PatternStep {
     }
 }
 
-/// The same name with one byte for each character that takes several: globs are matched byte by byte, and `?` means one
+/// The same name with one byte for each character of several bytes: globs are matched byte by byte, and `?` means one
 /// character.
 fn one_byte_each(name: &OsStr) -> OsString {
     let mut bytes = Vec::with_capacity(name.len());

@@ -1,5 +1,5 @@
-//! From a policy to what will be enforced on this machine, by which layer, and what cannot be. Pure but for looking at the
-//! tree of files through [`Files`].
+//! Computes a plan from a policy: what this machine will enforce, by which layer, and what it cannot enforce. Pure,
+//! except for looking at the tree of files through [`Files`].
 
 mod expand;
 mod readable;
@@ -24,7 +24,7 @@ use crate::repository;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Where a command runs, as far as a policy speaks of it.
+/// The circumstances of a command on which its policy depends.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyContext {
     /// The directory that `workspace-write` is about, and from which relative places count. Absolute.
@@ -33,35 +33,35 @@ pub struct PolicyContext {
     pub temporary: Option<PathBuf>,
     /// The home directory, for `~`.
     pub home: Option<PathBuf>,
-    /// Places that the runtime itself keeps things in, such as journals: nobody may write there.
+    /// Places that the runtime itself keeps things in, such as journals: no command may write there.
     pub kept: Vec<PathBuf>,
-    /// Places at which others wait to do things: nobody may even see them.
+    /// Sockets and other places through which servers act for their clients: no command may even see them.
     pub doors: Vec<PathBuf>,
-    /// Directories in writable places that cannot be looked into. [`plan_for`] finds them.
+    /// Directories in writable places that cannot be read. [`plan_for`] finds them.
     pub barred: Vec<PathBuf>,
     /// Files that the runtime and its user's shells obey. [`plan_for`] takes them from the runtime.
     pub own_files: OwnFiles,
-    /// When the runtime began, in nanoseconds since 1970: worktrees that were added since are its commands' own. [`plan_for`] takes
-    /// it from the runtime.
+    /// When the runtime began, in nanoseconds since 1970: worktrees that were added since are its commands' own.
+    /// [`plan_for`] takes it from the runtime.
     pub runtime_began: Option<u64>,
     /// Changes that the runtime's caller can make to a policy. [`plan_for`] takes it from the runtime.
     pub remedies: Remedies,
 }
 
-/// What holds for one place and everything below it that has no ruling of its own.
+/// The access to one place and everything below it that has no ruling of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
-    /// Where. Without links.
+    /// The place. Without links.
     pub path: PathBuf,
-    /// What may be done.
+    /// The access that commands have.
     pub access: Access,
-    /// Who said so, in the words of the policy.
+    /// The rule behind this ruling, in the words of the policy.
     pub origin: String,
     /// Whether the place itself may not be moved or replaced, although what is in it may be changed.
     pub pinned: bool,
 }
 
-/// Something that keeps a command from things.
+/// A mechanism of the kernel that enforces part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// User, mount, process and IPC namespaces, with a tree of files of its own.
@@ -72,32 +72,32 @@ pub enum Layer {
     Landlock(u32),
     /// A filter of system calls.
     Filter,
-    /// Somebody who is asked before files are changed, and writes down what was refused.
+    /// A process that decides about changes of files, and reports denials.
     Supervisor,
 }
 
-/// What will be enforced.
+/// How one start carries out a policy on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The name of the policy it comes from.
     pub policy: &'static str,
     /// All that the policy allows, to compare it with others.
     pub authority: Authority,
-    /// What holds where, from the root of the tree down.
+    /// The access to each place, from the root of the tree down.
     pub rulings: Vec<Ruling>,
-    /// What must neither come into being nor go away.
+    /// Paths that commands must neither create nor remove.
     pub must_not_exist: Vec<MustNotExist>,
-    /// Sockets of others, which are hidden.
+    /// Sockets of programs outside, which are hidden.
     pub sockets: Vec<PathBuf>,
     /// The only places that may be read, where the tree cannot be changed to hide the others.
     pub readable: Option<Vec<PathBuf>>,
-    /// What of the network may be used.
+    /// The network that the command may use.
     pub network: Network,
-    /// What does the enforcing.
+    /// The layers that enforce the plan.
     pub layers: Vec<Layer>,
-    /// What is not enforced as the policy means it, in sentences.
+    /// The parts of the policy that are not enforced as it means them, in sentences.
     pub differences: Vec<String>,
-    /// What whoever runs the command should know about its sandbox, in sentences.
+    /// Remarks about the sandbox for the user who runs the command, in sentences.
     pub remarks: Vec<String>,
     /// Repositories in writable places.
     pub repositories: Vec<Repository>,
@@ -105,7 +105,7 @@ pub struct Plan {
     pub named_files: Vec<NamedFile>,
 }
 
-/// Why there is no plan: the command must not be started.
+/// The reason why there is no plan: the command must not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A place of which every command has its own, or the whole tree.
@@ -114,7 +114,7 @@ pub enum PlanError {
         /// The place.
         path: PathBuf,
     },
-    /// A rule about somebody's home that is not known.
+    /// A rule about a home directory that is not known.
     #[error("the sandbox cannot tell where `{pattern}` is: write the path out")]
     NoHome {
         /// The pattern.
@@ -125,18 +125,18 @@ pub enum PlanError {
     BadPattern {
         /// The pattern, shortened.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault of the pattern.
         #[source]
         reason: BadPattern,
     },
-    /// A pattern would have to be looked for in too many places.
+    /// Finding the matches of a pattern would take too many lookups.
     #[error(
         "the sandbox cannot look for `{pattern}`: there are more than {limit} files to look at; begin it with a directory"
     )]
     TooManyFiles {
         /// The pattern.
         pattern: String,
-        /// How many were looked at.
+        /// The limit of lookups.
         limit: usize,
     },
     /// This process is in a sandbox already.
@@ -145,24 +145,24 @@ pub enum PlanError {
          this command too; run it without a sandbox of its own: {remedy}"
     )]
     Nested {
-        /// The policy that was asked for.
+        /// The policy of the command.
         policy: &'static str,
-        /// How the caller does that.
+        /// The advice how the caller does that.
         remedy: String,
     },
     /// This machine lacks what the policy needs.
     #[error("the sandbox cannot be enforced on this machine: {need} needs {missing}; {remedy}")]
     Missing {
-        /// What of the policy.
+        /// The part of the policy.
         need: String,
-        /// What is not there, and why.
+        /// The missing means, and why it is missing.
         missing: String,
-        /// What to do about it.
+        /// The advice for the user.
         remedy: String,
     },
 }
 
-/// Plans what a confined command gets.
+/// Computes the plan for a confined command.
 pub fn plan(
     confined: &Confined,
     surroundings: &PolicyContext,
@@ -190,7 +190,7 @@ pub fn plan(
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
     must_not_exist.extend(ways.iter().flat_map(|way| way.kept("a socket of others")));
     let sockets = ways.into_iter().map(|way| way.end).collect();
-    // Elsewhere nothing comes or goes anyway.
+    // In places that are not writable, nothing can be created or removed anyway.
     let mut said = HashSet::new();
     must_not_exist.retain(|must_not_exist| {
         rulings.access_at(&must_not_exist.directory) == Some(Access::Write)
@@ -249,15 +249,15 @@ impl Ruling {
         Self { path: path.into(), access, origin: origin.into(), pinned: false }
     }
 
-    /// Whether it hides content, so that every open has to be judged. The directory with the runtime's sockets has none: a mount
-    /// hides it, and connections are judged in any case, so opens stay as fast as without it.
+    /// Whether the plan hides content, so that every open must be judged. The directory with the runtime's sockets has
+    /// no such content: a mount hides it, and connections are judged in any case, so opens stay as fast as without it.
     pub(crate) fn hides_content(&self) -> bool {
         self.access == Access::Deny && self.origin != DOOR
     }
 }
 
 impl Plan {
-    /// What holds at a path without links.
+    /// The ruling for a path without links.
     pub fn ruling_at(&self, path: &Path) -> Option<&Ruling> {
         ruling_at(&self.rulings, path)
     }
@@ -267,14 +267,14 @@ impl Plan {
         let all = self.repositories.iter().flat_map(|repository| {
             protect::CONFIGURATIONS.map(|configuration| repository.git_dir.join(configuration))
         });
-        // A rule about the file itself leaves nothing to judge.
+        // Where a rule names the file itself, that rule decides.
         let is_judged = |ruling: &Ruling, path: &Path| ruling.access == Access::Write && ruling.path != path;
         let all = all.filter(move |path| self.ruling_at(path).is_some_and(|ruling| is_judged(ruling, path)));
         all.filter(|_| self.has(Layer::Supervisor))
     }
 
-    /// What can be written under the eyes of the supervisor alone: those configurations, and repositories at the top of writable
-    /// places that are not there yet.
+    /// Paths that can be written only under the supervisor's judgement: those configurations, and repositories at the
+    /// top of writable places that do not exist yet.
     pub fn judged_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let places = self.rulings.iter().filter(|ruling| ruling.access == Access::Write && !ruling.pinned);
         self.judged_configurations().chain(places.map(|ruling| ruling.path.join(".git")))
@@ -295,7 +295,7 @@ impl Plan {
     }
 }
 
-/// The most specific ruling over a path: they are in order, so it is the last that covers it.
+/// The most specific ruling for a path: they are in order, so it is the last that covers it.
 pub(crate) fn ruling_at<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
     rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
 }
@@ -318,8 +318,8 @@ fn add_writable_places(
     }
     let mut add = |path: &Path, origin: &str| {
         let way = FollowedPath::of(path, files);
-        // A temporary directory that is not there needs no rule yet, and must not come as a link to somewhere else; a workspace
-        // that is not there cannot be entered.
+        // A temporary directory that does not exist needs no rule yet, and must not be created as a link to another
+        // place; a workspace that does not exist cannot be entered.
         match way.missing() {
             Some(missing) => must_not_exist.extend(protect::not_yet(&missing, &way.end)),
             None => {
@@ -342,8 +342,8 @@ fn add_writable_places(
     must_not_exist
 }
 
-/// A directory of the user's that is shut (`chmod 000`) may hold what is protected or denied, and a command could open it again.
-/// So it stays shut: it cannot be changed, nor can its mode.
+/// A directory of the user's without permissions (`chmod 000`) may contain protected or denied files, and a command
+/// could restore the permissions. So neither the directory nor its mode can be changed.
 fn add_barred(surroundings: &PolicyContext, rulings: &mut Rulings) -> Vec<String> {
     let mut remarks = Vec::new();
     for directory in &surroundings.barred {
@@ -356,7 +356,7 @@ fn add_barred(surroundings: &PolicyContext, rulings: &mut Rulings) -> Vec<String
     remarks
 }
 
-/// Some places cannot be handed out: everybody's devices and processes, and everything at once.
+/// Some places cannot be made writable: the machine's devices and processes, and the whole tree.
 fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
     let unsuitable = |ruling: &&Ruling| {
         let path = &ruling.path;
@@ -369,7 +369,8 @@ fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
     }
 }
 
-/// What the runtime keeps is nobody's to change, also where it lies in a writable place. Where nothing may be read, that stays.
+/// No command may change the runtime's own files, even if they lie in a writable place. Places that may not be read
+/// stay so.
 fn add_kept(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
     let mut must_not_exist = Vec::new();
     let mut add = |path: &Path, access: Access, origin: &str| {
@@ -391,8 +392,8 @@ fn add_kept(surroundings: &PolicyContext, files: &dyn Files, rulings: &mut Rulin
     must_not_exist
 }
 
-/// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment, because its
-/// owner is replacing it, cannot be created by the command either.
+/// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment,
+/// because its owner is replacing it, cannot be created by the command either.
 fn add_secrets(
     surroundings: &PolicyContext,
     layers: &[Layer],
@@ -412,19 +413,20 @@ fn add_secrets(
     must_not_exist
 }
 
-/// Whether a path lies where a command with namespaces has something of its own, and no rule brings the machine's back: systemd and
-/// containers keep secrets in `/run`. A ruling would have every open judged for nothing.
+/// Whether a path lies where a command with namespaces has a directory of its own, and no rule makes the machine's
+/// visible: systemd and containers keep secrets in `/run`. A ruling for it would have every open judged for nothing.
 fn is_out_of_sight(path: &Path, rulings: &Rulings) -> bool {
     let is_ruled = |hidden: &str| rulings.iter().any(|ruling| ruling.path.starts_with(hidden));
     HIDDEN.iter().any(|hidden| path.starts_with(hidden) && !is_ruled(hidden))
 }
 
-/// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for it.
-/// Those in the workspace stay where they are, so that stale ones can be removed; the supervisor refuses connections to them.
+/// Sockets of programs outside, in places that stay visible: a command that could connect to them could have those
+/// programs act for it. Those in the workspace are not covered, so that stale ones can be removed; the supervisor
+/// refuses connections to them.
 fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<FollowedPath> {
     let hidden_anyway = |path: &Path| HIDDEN.iter().any(|hidden| path.starts_with(hidden));
     let ours = |path: &Path| match rulings.over(path) {
-        // The policy can name a socket that a command may use.
+        // The policy may allow a socket by name.
         Some(ruling) if ruling.access == Access::Write => {
             ruling.path == path || !ruling.path.starts_with("/tmp")
         }

@@ -1,32 +1,32 @@
-//! Policies: what a command may touch, as plain data that can be put together, compared and explained.
+//! Policies: what a command may access, as plain data that can be put together, compared and explained.
 
 use crate::pattern::Pattern;
 
-/// What a command may touch.
+/// The access that a command has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Everything that its user may.
+    /// Full access: everything that the user may do.
     FullAccess,
-    /// Everything: somebody around the runtime enforces what there is to enforce.
+    /// Full access for the runtime: a sandbox around the runtime enforces its own limits.
     External,
-    /// Only what is said.
+    /// Only what the rules allow.
     Confined(Confined),
 }
 
-/// Limits on what a command may touch.
+/// Limits on what a command may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confined {
-    /// What holds where no rule says otherwise.
+    /// The access where no rule says otherwise.
     pub base: Base,
-    /// What holds for particular places. The most specific one wins; of two for the same place, the later.
+    /// Rules for particular places. The most specific one wins; of two for the same place, the later.
     pub rules: Vec<Rule>,
-    /// What of the network it may use.
+    /// The network that it may use.
     pub network: Network,
-    /// Which temporary directories it may write to.
+    /// The temporary directories that it may write to.
     pub temporary: Temporary,
 }
 
-/// What holds where no rule says otherwise.
+/// The access where no rule says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// It may read everything and change nothing.
@@ -35,16 +35,16 @@ pub enum Base {
     WorkspaceWrite,
 }
 
-/// What holds for one place, or for all that fit a pattern.
+/// The access to one place, or to all places that fit a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Where, with everything below.
+    /// The place, with everything below.
     pub place: Pattern,
-    /// What may be done there.
+    /// The access there.
     pub access: Access,
 }
 
-/// What may be done with files.
+/// The access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Nothing, not even reading.
@@ -55,10 +55,10 @@ pub enum Access {
     Write,
 }
 
-/// What of the network may be used.
+/// The network that a command may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing, not even this machine's own addresses.
+    /// No network, not even this machine's own addresses.
     Off,
     /// Addresses of the loopback device, which commands of one runtime with the same network share.
     Loopback,
@@ -68,12 +68,12 @@ pub enum Network {
     On,
 }
 
-/// Which temporary directories may be written to, where the base lets any.
+/// The temporary directories that a command may write to, where the base allows any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Temporary {
     /// `/tmp`.
     pub common: bool,
-    /// That of the environment, `$TMPDIR`.
+    /// The temporary directory of the environment, `$TMPDIR`.
     pub own: bool,
 }
 
@@ -84,7 +84,7 @@ impl Default for Temporary {
 }
 
 impl Confined {
-    /// Nothing but a base, without the network.
+    /// A policy with only a base, without rules and network.
     pub fn new(base: Base) -> Self {
         Self { base, rules: Vec::new(), network: Network::Off, temporary: Temporary::default() }
     }

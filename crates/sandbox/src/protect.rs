@@ -1,6 +1,6 @@
-//! What stays protected inside every writable place: directories from which other programs take orders. An agent's own
-//! settings cannot be changed at all. Of a repository everything can be changed but what makes git run something, so that
-//! commits work and hooks cannot be planted. Its configuration is not frozen where a supervisor can judge each new content.
+//! Protection inside every writable place for files that other programs obey. An agent's own settings cannot be changed
+//! at all. Of a repository everything can be changed except the files that make git run programs, so that commits work
+//! and hooks cannot be planted. Its configuration is not frozen where a supervisor can judge each new content.
 
 use crate::disk::was_there_before;
 use crate::files::{Files, Kind};
@@ -14,51 +14,52 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// A path at which nothing may come into being, nor go away if there is something, such as a link.
+/// A path that no command may create or, if there is something such as a link, remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MustNotExist {
-    /// The path. Without links, but for its last name.
+    /// The path. Its directories are without links.
     pub path: PathBuf,
-    /// The directory above it that is there; more may be missing between them.
+    /// The nearest directory above it that exists.
     pub directory: PathBuf,
-    /// Who said so.
+    /// The rule behind it, in the words of the policy.
     pub origin: String,
 }
 
 /// Settings of agents.
 const SETTINGS: [&str; 3] = [".codex", ".agents", ".windlass"];
 const REPOSITORY: &str = ".git";
-/// What in a repository makes git run programs, or look for such orders elsewhere.
+/// The files of a repository that make git run programs, or look for such files elsewhere.
 pub(crate) const ORDERS: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
-/// Those of them that the supervisor judges by their content.
+/// The configurations among them: the supervisor judges these by their content.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 const HOOKS: &str = "hooks";
-/// Where repositories within a repository are kept.
+/// Directories in which a repository keeps other repositories.
 pub(crate) const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
-/// Directories of a repository in which there are no others.
+/// Directories of a repository in which there are no other repositories.
 const OWN: [&str; 9] =
     ["objects", "refs", "logs", "hooks", "info", "branches", "lfs", "rr-cache", "rebase-merge"];
-/// Names of inner repositories have directories in them at times; deeper than this nobody goes.
+/// The names of inner repositories sometimes contain directories; this is the depth up to which they are searched.
 const DEEPEST: usize = 4;
 
-/// How many directories can be repositories within one, and how many names are looked at for them. Whoever works in a repository
-/// can make more.
+/// The most directories that can be repositories within one, and the most names that are looked at to find them. A
+/// command that works in a repository can create more.
 const MOST_INNER: usize = 2048;
 const MOST_NAMES: usize = 200_000;
 
-/// A repository in a writable place. Commands may replace its index, but put nothing into it that makes git run programs.
+/// A repository in a writable place. Commands may replace its index, but put nothing into it that makes git run
+/// programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// Where its own files are.
+    /// The repository's own directory.
     pub git_dir: PathBuf,
     /// The top of the files that are checked out.
     pub work_tree: PathBuf,
 }
 
-/// A file or directory of a work tree that git's configuration names by a relative path: git obeys one of that name in every work tree
-/// of the repository.
+/// A file or directory of a work tree that git's configuration names by a relative path: git obeys one of that name in
+/// every work tree of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFile {
     /// Below the top of a work tree.
@@ -67,22 +68,22 @@ pub struct NamedFile {
     pub work_tree: PathBuf,
 }
 
-/// What protecting comes to, beside rulings.
+/// The results of protection beside rulings.
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
-    /// What must neither come nor go.
+    /// Paths that commands must neither create nor remove.
     pub(crate) must_not_exist: Vec<MustNotExist>,
     pub(crate) repositories: Vec<Repository>,
     pub(crate) named_files: Vec<NamedFile>,
-    /// What is protected by more than it needs, in sentences.
+    /// Places that are protected by more than they need, in sentences.
     pub(crate) remarks: Vec<String>,
 }
 
-/// What can judge the content of a configuration.
+/// The party that can judge the content of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConfigurationJudge {
     Supervisor,
-    /// Nothing, so every configuration stays as it is.
+    /// None, so every configuration stays as it is.
     Missing,
 }
 
@@ -118,7 +119,8 @@ pub(crate) fn add_protected(
     protection.found
 }
 
-/// Adds rulings for what the runtime and its user's shells obey, and returns what must neither come nor go.
+/// Adds rulings for files that the runtime and its user's shells obey, and returns the paths that must be neither
+/// created nor removed.
 pub(crate) fn add_own_files(
     surroundings: &PolicyContext,
     files: &dyn Files,
@@ -140,9 +142,9 @@ pub(crate) fn add_own_files(
         let below = |name: &str| FollowedPath::of(&directory.end.join(name), files);
         ways.extend(OwnFiles::STARTUP.map(|name| (FollowedPath::to(name, &directory.end, files), STARTUP)));
         ways.extend(OwnFiles::STARTUP_BELOW.map(|name| (below(name), STARTUP)));
-        // Where a link of the home leads into the workspace, the file is the workspace's own work.
+        // Where a link of the home directory leads into the workspace, the file is part of the work there.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
-            // Listed once, the names that are not there need no look each.
+            // After one listing, missing names need no lookup each.
             files.names(&directory.end);
             files.names(&directory.end.join(".config"));
             files.names(&directory.end.join(".local/share"));
@@ -153,7 +155,7 @@ pub(crate) fn add_own_files(
         }
     }
     ways.extend(search_path.iter().map(|path| (FollowedPath::of(path, files), ON_PATH)));
-    // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
+    // A program that lies in the workspace was built there, and may be built again: helpers come from the running file.
     let workspace = FollowedPath::of(&surroundings.workspace, files).end;
     let is_elsewhere =
         |way: &FollowedPath| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
@@ -173,8 +175,9 @@ pub(crate) fn add_own_files(
     must_not_exist
 }
 
-/// Names in a home directory that is not writable as a whole, inside of a part that is: `.cargo/bin` where a rule names `~/.cargo`.
-/// The part may be a link of the user's (`~/.cargo` to another disk): then the rule is about the place that it leads to.
+/// Names in a home directory that is not writable as a whole, inside of a part that is: `.cargo/bin` where a rule names
+/// `~/.cargo`. The part may be a link of the user's (`~/.cargo` to another disk): then the rule is about the place that
+/// it leads to.
 fn obeyed_in_writable_parts<'a>(
     home: &'a Path,
     surroundings: &'a PolicyContext,
@@ -201,12 +204,12 @@ fn obeyed_in_writable_parts<'a>(
     })
 }
 
-/// The name of directories with windlass's own configuration and rules. Windlass reads one in whichever directory it is
-/// started, so commands make and change none at any depth.
+/// The name of directories with Windlass's own configuration and rules. Windlass reads one in any directory in which it
+/// is started, so commands may neither create nor change one at any depth.
 const CONFIGURATION: &str = ".windlass";
 
-/// Why a path in a writable place must stay as it is for its name alone, wherever it lies. A rule that lets a place be written
-/// speaks of what lies below it, too, where its own path leads through such a name.
+/// Why a path in a writable place must stay as it is because of its name alone, wherever it lies. A write rule whose
+/// own path leads through such a name covers the places below it, too.
 pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> {
     let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
     let below = path.strip_prefix(&ruling.path).ok()?;
@@ -214,7 +217,7 @@ pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> 
     if below.iter().any(is_ours) {
         return Some(format!("protected: configuration of Windlass ({CONFIGURATION} at any depth)"));
     }
-    // Commands that find their home unwritable often take the temporary directory for one.
+    // Commands that cannot write to their home often use the temporary directory instead.
     let is_place = |found: &ObeyedName| found.directory == ruling.path && ruling.origin != TEMPORARY;
     ObeyedName::in_path(path, &ruling.path).filter(is_place).map(|found| obeyed(found.name))
 }
@@ -230,7 +233,8 @@ pub(crate) fn obeyed(name: &str) -> String {
     format!("protected: {}", obeyed_names::reason(name))
 }
 
-/// A directory that may be made, and will be writable then: what is protected in it must not come with it.
+/// The names that would be protected in a directory that does not exist yet and will be writable once a command creates
+/// it: they must not come with it.
 pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<MustNotExist> {
     let names = SETTINGS.into_iter().chain([REPOSITORY]);
     let must_not_exist = |name: &str| {
@@ -250,17 +254,17 @@ struct Protection<'a> {
     runtime_began: Option<u64>,
     rulings: &'a mut Rulings,
     found: Protected,
-    /// The inner directories that were looked into, from which depth, and how many names.
+    /// The visited directories, each with the depth from which it was visited, and the number of names seen.
     seen: HashMap<PathBuf, usize>,
     names: usize,
 }
 
 impl Protection<'_> {
-    /// What is there stays as it is; what is not there does not come.
+    /// Protects a name in a directory: an existing object stays as it is, a missing one must not be created.
     fn seal(&mut self, directory: &Path, name: &str) {
         let path = directory.join(name);
         let origin = origin(&path);
-        // Whoever asked for exactly this place to be writable meant it.
+        // The user's own write rule for exactly this place wins.
         if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write && !ruling.pinned) {
             return;
         }
@@ -270,14 +274,14 @@ impl Protection<'_> {
         }
     }
 
-    /// Where a way leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
+    /// Resolves a path to its end, if it exists, and keeps commands from making it lead elsewhere.
     fn keep_to(&mut self, way: FollowedPath, origin: &str) -> Option<PathBuf> {
         self.found.must_not_exist.extend(way.kept(origin));
         way.leads_somewhere().then_some(way.end)
     }
 
-    /// Only what could be changed needs that, and nobody may read more for being kept from writing: links may lead to what is
-    /// denied.
+    /// Makes a path read-only if it is writable. A path that is denied stays so: a link may lead to it, and protection
+    /// from writing must not make it readable.
     fn keep_as_it_is(&mut self, path: PathBuf, origin: String) {
         if self.is_writable(&path) {
             self.rulings.push(Ruling::new(path, Access::Read, origin));
@@ -289,7 +293,8 @@ impl Protection<'_> {
     }
 
     fn repository(&mut self, root: &Path) {
-        // Whoever works in a repository's own directory has its orders before them. By what it is known must stay.
+        // A command that works inside a repository's own directory (its git directory) finds the obeyed files there.
+        // The directories by which git recognises a repository must stay.
         let marks = ["objects", "refs"].map(|name| root.join(name));
         let is_repository = marks.iter().all(|mark| self.files.kind(mark) == Some(Kind::Directory));
         if is_repository {
@@ -310,8 +315,8 @@ impl Protection<'_> {
                 }
             }
             None => {
-                // The supervisor lets it be made as a new directory only, and keeps programs out of it. Without one, nothing keeps
-                // it from coming, and the plan says so.
+                // The supervisor lets it be created only as a new directory, and keeps programs out of it. Without a
+                // supervisor it can be created, and the plan says so.
                 if self.judgement == ConfigurationJudge::Missing {
                     self.seal(root, REPOSITORY);
                 }
@@ -323,21 +328,21 @@ impl Protection<'_> {
         }
     }
 
-    /// A file that says where the repository is.
+    /// Handles a `.git` file, which says where the repository is.
     fn elsewhere(&mut self, root: &Path, file: &Path) {
         if let Some(real) = self.named_in(root, file) {
             self.orders(&real, root);
         }
     }
 
-    /// Where a `.git` file leads.
+    /// The directory to which a `.git` file leads.
     fn named_in(&mut self, directory: &Path, file: &Path) -> Option<PathBuf> {
         let text = self.files.text(file)?;
         let named = text.strip_prefix("gitdir:").map(str::trim)?;
         self.keep_to(FollowedPath::of(&directory.join(named), self.files), &origin(file))
     }
 
-    /// The repository stays where it is, and what gives orders in it stays as it is.
+    /// Keeps the repository in its place, and its obeyed files unchanged.
     fn orders(&mut self, repository: &Path, work_tree: &Path) {
         self.pin(repository);
         self.seal_orders(repository);
@@ -349,7 +354,8 @@ impl Protection<'_> {
             let way = FollowedPath::to(name, repository, self.files);
             let origin = origin(&repository.join(name));
             if let Some(missing) = way.missing() {
-                // Git makes it when it needs it. Somebody else's must not take its place.
+                // Git creates this directory when it needs it. A command must not put a repository of its own in its
+                // place.
                 let directory = way.end.clone();
                 self.found.must_not_exist.push(MustNotExist { path: missing.join(HEAD), directory, origin });
             } else if let Some(inner) = self.keep_to(way, &origin) {
@@ -364,7 +370,7 @@ impl Protection<'_> {
         }
     }
 
-    /// Seals what gives orders in a repository, but for a configuration that the supervisor judges by its content.
+    /// Seals the obeyed files of a repository, except a configuration that the supervisor judges by its content.
     fn seal_orders(&mut self, repository: &Path) {
         for name in ORDERS {
             if !(CONFIGURATIONS.contains(&name) && self.is_judged(&repository.join(name))) {
@@ -396,8 +402,8 @@ impl Protection<'_> {
         self.judgement == ConfigurationJudge::Supervisor && !is_link_or_directory
     }
 
-    /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of directories
-    /// must not keep every other command from starting.
+    /// Repositories that cannot be searched to the end are protected as a whole: a command that made thousands of
+    /// directories must not keep every other command from starting.
     fn too_many(&mut self, inner: &Path) {
         let origin =
             format!("protected: git may keep repositories in it, in more than {MOST_INNER} directories");
@@ -419,20 +425,21 @@ impl Protection<'_> {
         for name in CONFIGURATIONS {
             self.obeyed(&git_dir.join(name), work_tree, 0);
         }
-        // A linked worktree obeys the configuration that all have in common, and relative paths in it begin in the worktree.
+        // A linked worktree obeys the common configuration, and relative paths in it begin in the worktree.
         if let Some(common) = self.files.text(&git_dir.join("commondir")) {
             let common = FollowedPath::of(&git_dir.join(common.trim()), self.files).end;
             self.obeyed(&common.join("config"), work_tree, 0);
         }
     }
 
-    /// Its relative paths begin in the work tree as well.
+    /// Configuration of the user's own; relative paths in it begin in the work tree as well.
     fn configuration_of_the_user(&self) -> Vec<PathBuf> {
         let of_home = self.home.map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
         of_home.into_iter().flatten().chain([PathBuf::from("/etc/gitconfig")]).collect()
     }
 
-    /// Files and directories that a configuration makes git read or run stay as they are, and missing ones do not come.
+    /// Files and directories that a configuration makes git read or run must stay as they are, and missing ones must
+    /// not be created.
     fn obeyed(&mut self, configuration: &Path, work_tree: &Path, depth: usize) {
         const DEEPEST_INCLUDE: usize = 8;
         let Some(text) = self.files.text(configuration).filter(|_| depth < DEEPEST_INCLUDE) else { return };
@@ -448,8 +455,8 @@ impl Protection<'_> {
             self.note_relative(work_tree, &hooks);
         }
         for word in named.words {
-            // A word with a slash is a path; another one may be an argument, unless there is such a file. A directory is no
-            // program: `cd src/` must not keep commands from writing there.
+            // A word with a slash is a path; another one is an argument, unless there is such a file. A directory is
+            // not a program: `cd src/` must not keep commands from writing there.
             let path = self.named_path(work_tree, &word);
             let kind = path.and_then(|path| self.files.kind(&self.files.real(&path).unwrap_or(path)));
             let is_obeyed = match kind {
@@ -490,7 +497,8 @@ impl Protection<'_> {
         Some(end)
     }
 
-    /// What is in it can be changed as before, but it cannot be moved or replaced. What cannot be changed at all need not be kept.
+    /// Protects a directory from being moved or replaced; its content can be changed as before. A directory that cannot
+    /// be changed at all needs no protection.
     fn pin(&mut self, directory: &Path) {
         if self.is_writable(directory) {
             let origin = origin(directory);
@@ -506,12 +514,13 @@ impl Protection<'_> {
         for name in self.files.names(directory) {
             self.names += 1;
             let Some(path) = self.inner_directory(&directory.join(&name)) else { continue };
-            // Listed once, its names need no look each.
+            // After one listing, its names need no lookup each.
             self.files.names(&path);
             let is_repository = self.is_repository(&path);
-            // What a repository has of its own holds no others. But whether it is one, anybody can say who works here.
+            // A repository's own directories hold no other repositories. But a command that works here can make any
+            // directory look like a repository.
             let is_own = is_within_repository && OWN.iter().any(|own| name == *own);
-            // Links lead back to where we were, if somebody wants them to.
+            // A command can make links that lead back to a directory that was visited already.
             if is_own && !(is_repository && self.has_objects(&path)) || !self.is_new(&path, depth) {
                 continue;
             }
@@ -538,9 +547,10 @@ impl Protection<'_> {
         Ok(())
     }
 
-    /// Whether it is what git keeps about a linked worktree that was added since the runtime began. Commands may remove it again
-    /// (`git worktree remove`), and until then it is judged like every repository that commands make: it gets no programs.
-    /// Submodules are none of these, because only the user adds them, and they have hooks and a configuration of their own.
+    /// Whether it is git's data about a linked worktree that was added since the runtime began. Commands may remove it
+    /// again (`git worktree remove`), and until then it is judged like every repository that commands make: no program
+    /// can be put into it. Submodules do not count, because only the user adds them, and they have hooks and a
+    /// configuration of their own.
     fn is_worktree_of_a_command(&self, directory: &Path) -> bool {
         let is_file = |name: &str| self.files.kind(&directory.join(name)) == Some(Kind::File);
         let is_missing = |name: &str| self.files.kind(&directory.join(name)).is_none();
@@ -551,7 +561,7 @@ impl Protection<'_> {
         self.judgement == ConfigurationJudge::Supervisor && is_worktree && is_older() == Some(false)
     }
 
-    /// Where the files of a submodule or of a worktree are checked out.
+    /// The directory in which the files of a submodule or of a worktree are checked out.
     fn work_tree_of(&self, git_dir: &Path) -> Option<PathBuf> {
         let configured =
             self.files.text(&git_dir.join("config")).and_then(|text| git_config::named(&text).work_tree);
@@ -563,7 +573,8 @@ impl Protection<'_> {
         self.files.real(&git_dir.join(work_tree))
     }
 
-    /// Its `config` cannot be taken away once it is protected, whatever becomes of the rest.
+    /// Whether it has the `HEAD` or `config` of a repository. `config` alone is enough: a command cannot remove it once
+    /// it is protected, whatever else it removes.
     fn is_repository(&self, directory: &Path) -> bool {
         [HEAD, "config"]
             .iter()
@@ -575,7 +586,7 @@ impl Protection<'_> {
         ["objects", "commondir", "config"].iter().any(|mark| self.files.kind(&directory.join(mark)).is_some())
     }
 
-    /// Whether it was not yet looked into, or only from further down, so that less of it was seen.
+    /// Whether it was not visited yet, or only from further down, so that less of it was seen.
     fn is_new(&mut self, directory: &Path, depth: usize) -> bool {
         match self.seen.get_mut(directory) {
             Some(earlier) if *earlier <= depth => false,
@@ -590,7 +601,8 @@ impl Protection<'_> {
         }
     }
 
-    /// A directory, or the one that a link leads to, if it is ours to be changed: whoever works here can make links to anything.
+    /// A directory, or the one that a link leads to, if commands may change it: a command that works here can make
+    /// links to any place.
     fn inner_directory(&self, path: &Path) -> Option<PathBuf> {
         let real = match self.files.kind(path)? {
             Kind::Directory => path.to_owned(),

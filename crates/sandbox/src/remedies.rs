@@ -1,5 +1,5 @@
-//! How a caller changes a policy: a denial and an error name what would allow the command. An option of the command line helps no
-//! client of a JSON-RPC protocol, so each runtime states the remedies of its own interface.
+//! How a caller changes a policy: a denial and an error name what would allow the command. An option of the command
+//! line helps no client of a JSON-RPC protocol, so each runtime states the remedies of its own interface.
 
 use crate::request::bytes::{Reader, Writer};
 
@@ -12,7 +12,7 @@ pub struct Remedies {
     pub hosts: String,
     /// Allows the whole network.
     pub whole_network: String,
-    /// Which networks need no network namespace.
+    /// The networks that need no network namespace.
     pub other_network: String,
     /// Runs a command without a sandbox of Windlass.
     pub no_sandbox: String,
@@ -49,7 +49,7 @@ impl Remedies {
 }
 
 impl Default for Remedies {
-    /// In the words of a policy, for a runtime whose interface is not known.
+    /// Remedies in the words of a policy, for a runtime whose interface is not known.
     fn default() -> Self {
         Self {
             loopback: "the network `loopback` allows servers that commands start".to_owned(),

@@ -1,8 +1,8 @@
-//! The repository that a workspace belongs to, where it lies outside of the workspace: above it, or, for a linked worktree or a
-//! submodule, where its `.git` file says. Commits write there.
+//! The repository that a workspace belongs to, where it lies outside of the workspace: above it, or, for a linked
+//! worktree or a submodule, where its `.git` file says. Commits write there.
 //!
-//! A command can write a `.git` file that names any directory. So a file is believed only where the directory that it names
-//! leads back to the workspace, which only git itself arranges.
+//! A command can write a `.git` file that names any directory. So a file is believed only where the directory that it
+//! names leads back to the workspace, which only git itself arranges.
 
 use crate::files::{Files, Kind};
 use crate::git_config;
@@ -39,7 +39,8 @@ fn is_submodule(git_dir: &Path, top: &Path, files: &dyn Files) -> bool {
     work_tree.and_then(|work_tree| files.real(&git_dir.join(work_tree))).is_some_and(|real| real == top)
 }
 
-/// A linked worktree has a directory of its own in `worktrees` of the repository, which names the worktree's `.git` file.
+/// A linked worktree has a directory of its own in `worktrees` of the repository, which names the worktree's `.git`
+/// file.
 fn common_directory(git_dir: &Path, file: &Path, files: &dyn Files) -> Option<PathBuf> {
     let back = files.text(&git_dir.join("gitdir"))?;
     let leads_back = files.real(Path::new(back.trim())).is_some_and(|real| real == file);

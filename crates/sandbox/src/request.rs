@@ -1,5 +1,5 @@
-//! What the runtime tells the helper, and what the helper tells back: plain bytes between two processes of one program, so
-//! without versions. Reading never trusts a length.
+//! The messages between the runtime and the helper: plain bytes between two processes of one program, so without
+//! versions. Reading never trusts a length.
 
 pub(crate) mod bytes;
 
@@ -12,25 +12,25 @@ use std::ffi::CString;
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::mark::Halves;
 
-/// What a helper is to do.
+/// A request to a helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HelperRequest {
-    /// Make a place for commands of one kind of network, and hand it over.
+    /// Create the namespaces for commands with one kind of network, and send them to the runtime.
     Ground { network: NetworkKind, users_from_outside: bool },
-    /// Find out whether namespaces with a tree of their own can be had.
+    /// Try whether namespaces with a tree of their own are possible.
     Try,
-    /// Enter the namespaces that come with this, make what all commands have in common, and wait.
+    /// Enter the passed namespaces, make the parts that all commands have in common, and wait.
     Stand { own_network: bool },
-    /// Do everything that confines the next command, as far as it can be done before the command is known, and wait for it.
-    /// Only for a helper that stands already.
+    /// Do everything that confines the next command, as far as it can be done before the command is known, and wait for
+    /// it. Only for a helper that has done [`HelperRequest::Stand`].
     Prepare(Box<Preparation>),
-    /// Start a command under what was prepared.
+    /// Start a command in the prepared sandbox.
     Start(Box<LaunchRequest>),
     /// Confine a command and start it.
     Confine { confinement: Box<Confinement>, order: Box<LaunchRequest> },
 }
 
-/// A command to start, beside what confines it.
+/// A command to start, without its confinement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchRequest {
     pub(crate) program: CString,
@@ -38,23 +38,23 @@ pub(crate) struct LaunchRequest {
     pub(crate) environment: Vec<CString>,
     pub(crate) directory: CString,
     pub(crate) terminal: bool,
-    /// Variables that say where the door to the listed hosts is, with [`DOOR`] for its port.
+    /// Variables that contain the address of the egress listener, with [`DOOR`] for its port.
     pub(crate) door: Vec<CString>,
     /// The mark of the session, and the open-file limit to give back.
     pub(crate) mark: Option<Halves>,
     pub(crate) open_files: Option<Halves>,
-    /// How many control groups are to be entered; what is written to for that comes first after the streams.
+    /// The number of control groups to enter; their entry files come first after the streams.
     pub(crate) groups: u32,
     /// How many descriptors the command inherits beside its streams; they come after those of the groups.
     pub(crate) inherited: u32,
-    /// What the kernel is to hold the command's processes to.
+    /// The limits that the kernel enforces on the command's processes.
     pub(crate) limits: ProcessLimits,
 }
 
-/// What stands for the port of a command's door until it is open.
+/// The text that stands for the port of a command's egress listener until the listener is open.
 pub const DOOR: &str = "{door}";
 
-/// What of the network may be used, without the list of hosts, which concerns the runtime alone.
+/// The kind of network that a command may use, without the list of hosts, which concerns the runtime alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NetworkKind {
     Off,
@@ -74,40 +74,43 @@ impl From<&Network> for NetworkKind {
     }
 }
 
-/// What a helper, or whoever it left to watch, says.
+/// A message from a helper or its supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The command runs, and its watcher, if any, under these numbers; with this come holds on them, and its door.
+    /// The command runs. `pid` and `watcher` are the numbers of the command and of its supervisor, if any; the message
+    /// carries pidfds of both, and the egress listener.
     Started { pid: u32, watcher: u32, door: bool },
-    /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to collect.
+    /// The command does not run, and no process of it is left except, perhaps, a dead one with this number, which the
+    /// runtime has to collect.
     Failed { failure: Failure, uncollected: Option<u32> },
-    /// The ground is made; its namespaces come with this.
+    /// The namespaces were created; they come with this message.
     Made,
-    /// The users of the ground have to be named from outside; then the same channel says so.
+    /// The users of the new namespace must be mapped from outside; the runtime answers with this same message when it
+    /// has done so.
     NameUsers,
-    /// Everything but the command is ready; its watcher has this number.
+    /// Everything but the command is ready; the supervisor has this number.
     Prepared { watcher: u32 },
-    /// Something was refused.
+    /// An operation was denied.
     Denied(Denial),
 }
 
-/// A start that did not happen.
+/// A start that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was being done.
+    /// The step that failed.
     pub stage: ConfineStep,
-    /// About which place, if about one.
+    /// The path that it concerned, if any.
     pub place: String,
-    /// What the kernel said.
+    /// The kernel's error.
     pub errno: Errno,
 }
 
 /// The steps of confining a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfineStep {
-    /// Understanding what to do.
+    /// Reading the request.
     Order,
-    /// Using what was prepared before the command was known: it no longer fits the tree of files.
+    /// Using a sandbox that was prepared before the command was known: it no longer fits the tree of files.
     Prepared,
     /// Entering the control groups of the session.
     Group,
@@ -121,7 +124,7 @@ pub enum ConfineStep {
     Devices,
     /// The table of its processes.
     Processes,
-    /// The watcher.
+    /// Starting the supervisor.
     Watcher,
     /// Giving up privileges.
     Privileges,
@@ -129,7 +132,7 @@ pub enum ConfineStep {
     Landlock,
     /// The filter of system calls.
     Filter,
-    /// Starting the command: making its process and what belongs to it.
+    /// Starting the command: creating its process and what belongs to it.
     Command,
     /// Entering the working directory.
     Directory,
@@ -156,7 +159,7 @@ const STAGES: [(ConfineStep, &str); 15] = [
 ];
 
 impl ConfineStep {
-    /// As the end of a sentence that begins with "cannot".
+    /// The step as the end of a sentence that begins with "cannot".
     pub fn text(self) -> &'static str {
         STAGES.iter().find(|(stage, _)| *stage == self).map_or("", |(_, text)| text)
     }
@@ -338,14 +341,14 @@ impl Report {
     }
 }
 
-/// What a watcher is told when its command begins: the mark of the session.
+/// The first message to a supervisor, when its command begins: the mark of the session.
 pub(crate) fn mark_to_bytes(mark: Option<Halves>) -> Vec<u8> {
     let mut out = Writer::default();
     out.limit(mark);
     out.bytes
 }
 
-/// `None`: these bytes are something else.
+/// `None`: these bytes are not a mark's message.
 pub(crate) fn mark_from_bytes(bytes: &[u8]) -> Option<Option<Halves>> {
     Reader { bytes }.limit()
 }

@@ -1,5 +1,5 @@
-//! The runtime's side of a confined start: the helper is launched, told what to do, and heard. Blocks for the time that the
-//! helper takes, a millisecond or two.
+//! The runtime's side of a confined start: starts the helper, sends it a request, and reads its reports. Blocks for the
+//! time that the helper takes, a millisecond or two.
 
 use crate::confinement::StreamKind;
 use crate::denial::Denial;
@@ -28,7 +28,7 @@ pub struct HelperProgram {
     pub arguments: Vec<CString>,
 }
 
-/// A command that is to be confined.
+/// A command to confine and start.
 #[derive(Debug)]
 pub struct Command<'a> {
     /// The file to execute, already found.
@@ -37,21 +37,21 @@ pub struct Command<'a> {
     pub arguments: Vec<CString>,
     /// Its whole environment.
     pub environment: Vec<CString>,
-    /// Where it runs.
+    /// Its working directory.
     pub directory: CString,
-    /// What it reads and writes.
+    /// Its standard streams.
     pub stdio: Stdio<'a>,
     /// The mark of its session.
     pub mark: Option<(RuntimeTag, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
-    /// What the kernel is to hold each of its processes to.
+    /// The limits that the kernel enforces on each of its processes.
     pub limits: ProcessLimits,
-    /// The control groups it enters: what is written to for that.
+    /// The control groups that it enters, by their entry files.
     pub groups: &'a [BorrowedFd<'a>],
     /// Further descriptors, which it finds from [`windlass_sys::spawn::FIRST_PASSED`] on.
     pub inherited: &'a [BorrowedFd<'a>],
-    /// Variables that tell it where its door to the listed hosts is, with [`crate::DOOR`] for the port.
+    /// Variables that contain the address of its egress listener, with [`crate::DOOR`] for the port.
     pub door: Vec<CString>,
 }
 
@@ -60,32 +60,33 @@ pub struct Command<'a> {
 pub struct ConfinedProcess {
     /// The command. A child of this process.
     pub process: Process,
-    /// Who watches it: ends with the command and all that it started, or when it is killed, and they with it.
+    /// Its supervisor: ends with the command and all that it started; if it is killed, they end with it.
     pub watcher: Option<Process>,
     /// The helper that confined it, which is about to exit.
     pub helper: Pid,
-    /// Where the watcher tells what was refused.
+    /// The line on which the supervisor reports denials.
     pub line: Line,
-    /// A listening socket on its loopback device, behind which somebody has to stand who lets the listed hosts through.
+    /// The egress listener on its loopback device: the runtime must serve it with a proxy that lets the listed hosts
+    /// through.
     pub door: Option<OwnedFd>,
 }
 
-/// Why a confined command did not start. Nothing is left of it.
+/// The reason why a confined command did not start. None of its processes is left.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailure {
-    /// Whoever asked has no helper to start.
+    /// The caller has no helper program.
     #[error("this runtime was made without a helper for sandboxes")]
     NoHelper,
     /// The helper itself could not be started.
     #[error("cannot start the sandbox's helper: {0}")]
     Helper(LaunchFailure),
-    /// The helper could not be spoken to.
+    /// The channel to the helper failed.
     #[error("cannot speak to the sandbox's helper: {0}")]
     Channel(Errno),
     /// The helper stopped at a step.
     #[error("cannot {0}")]
     Confining(Failure),
-    /// The helper died without a word, or said what made no sense.
+    /// The helper died without an answer, or sent one that cannot be parsed.
     #[error("the sandbox's helper gave no answer")]
     Silent,
 }
@@ -126,7 +127,7 @@ pub fn launch(
     }
     passed.extend(pool.shared_sockets(&preparation.confinement));
     let task = HelperRequest::Confine { confinement: Box::new(preparation.confinement), order };
-    // One that stands ready is in its namespaces already. One that has just died, or is out of date, is replaced.
+    // A waiting helper is in its namespaces already. One that has just died, or no longer fits, is replaced.
     if let Some(talk) = pool.standing_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok()) {
         match hear_of_start(pool, talk) {
             Err(StartFailure::Confining(failure)) if failure.stage == ConfineStep::Prepared => {}
@@ -139,7 +140,7 @@ pub fn launch(
     hear_of_start(pool, talk)
 }
 
-/// `None`: what was prepared cannot be used, and nothing of the command was started.
+/// `None`: the prepared helper cannot be used, and no part of the command was started.
 fn start_prepared(
     pool: &NamespacePool,
     talk: HelperConnection,
@@ -147,8 +148,8 @@ fn start_prepared(
     passed: &[BorrowedFd<'_>],
 ) -> Option<Result<ConfinedProcess, StartFailure>> {
     let Ok((Report::Prepared { watcher }, _)) = talk.next() else { return None };
-    // A helper that is locked in cannot take the mark on itself. If this runtime dies from here on, its guardian finds both
-    // processes by the mark; if it died before, they would find the channel closed and exit.
+    // A helper that is locked in cannot take the mark on itself. If this runtime dies from here on, its guardian finds
+    // both processes by the mark; if it died before, they would find the channel closed and exit.
     if let HelperRequest::Start(order) = task
         && let Some(mark) = order.mark
     {
@@ -183,7 +184,7 @@ fn hear_of_start(pool: &NamespacePool, talk: HelperConnection) -> Result<Confine
     }
 }
 
-/// The terminal is the command's to take, in a session of its own.
+/// The descriptors of the streams. The command itself takes the terminal, in a session of its own.
 fn streams(stdio: Stdio<'_>) -> [BorrowedFd<'_>; 3] {
     match stdio {
         Stdio::Terminal { slave } => [slave; 3],
@@ -207,7 +208,7 @@ fn order(command: Command<'_>) -> LaunchRequest {
     }
 }
 
-/// What was refused to a command, as the watcher tells it.
+/// The denials of a command, as its supervisor reports them.
 #[derive(Debug)]
 pub struct Line {
     end: OwnedFd,
@@ -215,13 +216,13 @@ pub struct Line {
 }
 
 impl Line {
-    /// What has been told since the last time, without waiting.
+    /// The denials since the last call, without waiting.
     pub fn take(&mut self) -> Vec<Denial> {
         let mut taken = std::mem::take(&mut self.first);
         while let Ok(message) = channel::receive(&self.end, Waiting::No) {
             match Report::read(&message.bytes) {
                 Some(Report::Denied(denial)) => taken.push(denial),
-                // The watcher is gone.
+                // The supervisor is gone.
                 None if message.bytes.is_empty() => break,
                 _ => {}
             }
@@ -230,7 +231,7 @@ impl Line {
     }
 }
 
-/// A helper that is at work. When this goes, so does the helper.
+/// The conversation with a helper at work. Dropping it ends the helper.
 #[derive(Debug)]
 pub(crate) struct HelperConnection {
     helper: Helper,
@@ -252,11 +253,11 @@ impl Helper {
     }
 }
 
-/// Longer than any helper takes on a machine that works at all.
+/// Longer than a helper takes on any working machine.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 impl HelperConnection {
-    /// Starts a helper, which waits for its orders.
+    /// Starts a helper, which waits for a request.
     pub(crate) fn begin(helper: &HelperProgram) -> Result<Self, StartFailure> {
         let (ours, theirs) = channel::pair().map_err(StartFailure::Channel)?;
         let nothing = open_nothing().map_err(StartFailure::Channel)?;
@@ -267,7 +268,8 @@ impl HelperConnection {
             environment: &[],
             directory: c"/",
             stdio: Stdio::Pipes { stdin, stdout, stderr },
-            // It takes on its session's when it has one. Until then it ends when we hang up.
+            // The helper takes on its session's mark when it gets one. Until then it ends when the runtime closes the
+            // channel.
             mark: None,
             open_files: None,
             limits: ProcessLimits::default(),
@@ -279,7 +281,7 @@ impl HelperConnection {
         Ok(Self { helper: Helper(helper), end: ours })
     }
 
-    /// Tells it what to do.
+    /// Sends it a request.
     pub(crate) fn order(&self, task: &HelperRequest, passed: &[BorrowedFd<'_>]) -> Result<(), StartFailure> {
         let orders = descriptor::in_memory("orders", &task.write()).map_err(StartFailure::Channel)?;
         let descriptors: Vec<BorrowedFd<'_>> =
@@ -287,7 +289,7 @@ impl HelperConnection {
         channel::send(&self.end, b"orders", &descriptors, Waiting::Yes).map_err(StartFailure::Channel)
     }
 
-    /// Whether it can still be told anything.
+    /// Whether the helper lives and can receive requests.
     pub(crate) fn is_there(&self) -> bool {
         self.helper.0.is_alive()
     }
@@ -316,7 +318,7 @@ impl HelperConnection {
         Ok((report, message.descriptors))
     }
 
-    /// What a report that ends the talk means.
+    /// The failure that a report means which ends the conversation.
     pub(crate) fn unexpected(&self, report: Report) -> StartFailure {
         match report {
             Report::Failed { failure, uncollected } => {
@@ -329,7 +331,7 @@ impl HelperConnection {
         }
     }
 
-    /// The helper is done and about to exit; what is left of the channel belongs to the watcher.
+    /// Ends the conversation: the helper is done and about to exit; from now on the channel belongs to the supervisor.
     fn finish(self) -> (OwnedFd, Helper) {
         (self.end, self.helper)
     }
@@ -337,7 +339,7 @@ impl HelperConnection {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // One that has said its last word is about to exit, and one that has not is not wanted any more.
+        // A helper that has sent its last report is about to exit, and any other is no longer wanted.
         let _ = self.0.signal(Signal::KILL);
         let _ = self.0.reap_blocking();
     }

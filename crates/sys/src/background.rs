@@ -1,5 +1,5 @@
-//! A process in the background: in a session of its own, so that no terminal, group or parent takes it along, with
-//! nothing inherited but what it is told to report on.
+//! Starts a background process: it has its own session, so it does not end with a terminal, process group or parent,
+//! and it inherits only the pipe on which it reports.
 
 use crate::limits::ProcessLimits;
 use crate::pipes;
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What to start.
+/// A program to start in the background.
 #[derive(Debug)]
 pub struct BackgroundProgram {
     /// The executable.
@@ -25,14 +25,15 @@ pub struct BackgroundProgram {
     pub environment: Vec<CString>,
 }
 
-/// One that was started and has yet to report.
+/// A background process that was started and has not reported yet.
 #[derive(Debug)]
 pub struct Background {
     process: Process,
     report: File,
 }
 
-/// Starts it where we are. Both its output and its errors are the pipe it reports on, until it calls [`go_silent`].
+/// Starts the program in this process's directory. Its output and its errors go to the pipe on which it reports, until
+/// it calls [`go_silent`].
 pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
     let report = pipes::from_child()?;
     let nothing = pipes::nothing()?;
@@ -59,7 +60,8 @@ pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
 }
 
 impl Background {
-    /// Everything it reported, once it has gone silent or is dead. Fails with `TimedOut` where neither comes in time.
+    /// The whole report, once the process has called [`go_silent`] or is dead. Fails with `TimedOut` where neither
+    /// happens in time.
     pub fn report(&mut self, limit: Duration) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + limit;
         let mut text = Vec::new();
@@ -88,16 +90,17 @@ impl Background {
         self.process.pid()
     }
 
-    /// Waits for one that is ending, and says how it did.
+    /// Waits for a process that is ending, and returns how it ended.
     pub fn ended(self) -> Result<Ended, Errno> {
         self.process.reap_blocking()
     }
 }
 
-/// An explanation is a few lines; what is more than this is not read.
+/// Longest report that is read, in bytes. An explanation is a few lines; the rest is ignored.
 const LONGEST_REPORT: usize = 64 * 1024;
 
-/// Called by the one in the background: from now on nobody hears it, and whoever waits for its report has all of it.
+/// Ends the report; the background process calls this. From now on its output goes to `/dev/null`, and the reader of
+/// its report sees the end of the pipe.
 pub fn go_silent() -> Result<(), Errno> {
     let nowhere: OwnedFd = open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdout(&nowhere)?;

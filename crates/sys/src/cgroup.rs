@@ -1,9 +1,10 @@
-//! Control groups: where this process stands in the machine's hierarchies, and groups of its own below that place for
-//! the processes of sessions. It never moves another program's process, and never limits the group it was started in.
+//! Control groups: the groups of this process in the machine's hierarchies, and groups of its own below those for the
+//! processes of sessions. The runtime never moves another program's process, and never limits the group in which it was
+//! started.
 //!
-//! Version 2 has one hierarchy for all controllers, version 1 one for each, and a machine may have both at once, with the
-//! controllers in only one of them. So nothing is assumed: each controller is taken where it can be used, and what
-//! cannot be used is refused by name.
+//! Version 2 has one hierarchy for all controllers, version 1 one for each, and a machine may have both at once, with
+//! the controllers in only one of them. So nothing is assumed: each controller is used where it is usable, and an
+//! unusable one is reported by name.
 
 mod events;
 mod layout;
@@ -15,7 +16,7 @@ pub use layout::Hierarchies;
 pub use leaf::SessionCgroup;
 pub use nest::{RuntimeCgroup, RuntimeCgroupName, Unusable, UnusedController, remove_abandoned};
 
-/// What the kernel can count and limit for a group.
+/// A controller: a resource that the kernel can count and limit for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
     /// Memory, page cache included.
@@ -27,7 +28,7 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// Every one that is used here.
+    /// All controllers that are used here.
     pub const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
 
     /// The kernel's name for it, which differs for CPU time.
@@ -41,11 +42,11 @@ impl Controller {
     }
 }
 
-/// Which interface of the kernel's a hierarchy has.
+/// The version of a hierarchy's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// One hierarchy for each controller.
     V1,
-    /// One for all.
+    /// One hierarchy for all controllers.
     V2,
 }

@@ -1,4 +1,4 @@
-//! A channel between two processes of ours on one machine: whole messages, in order, that may carry descriptors.
+//! A channel between two of our processes on one machine: whole messages, in order, that may carry descriptors.
 
 use crate::descriptor::above_stdio;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 
 /// The largest message.
 pub const LARGEST: usize = 8 * 1024;
-/// The most descriptors in one.
+/// The most descriptors in one message.
 pub const MOST_DESCRIPTORS: usize = 16;
 
 /// Both ends of a new channel.
@@ -20,12 +20,12 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((above_stdio(one)?, above_stdio(other)?))
 }
 
-/// Whether to stand still until the other side is ready.
+/// Whether to block until the other side is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// As long as it takes.
+    /// Blocks as long as it takes.
     Yes,
-    /// Not at all: `AGAIN` is the answer then.
+    /// Does not block: fails with `AGAIN` instead.
     No,
 }
 
@@ -48,16 +48,16 @@ pub fn send(
     again_if_interrupted(|| sendmsg(&end, &[IoSlice::new(message)], &mut ancillary, flags)).map(drop)
 }
 
-/// A message that came.
+/// A received message.
 #[derive(Debug, Default)]
 pub struct Message {
-    /// What it says. Empty: the other side is gone.
+    /// The content of the message. Empty: the other side has closed the channel.
     pub bytes: Vec<u8>,
-    /// What came with it.
+    /// The descriptors that the message carried.
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// Takes the next message. One that was larger than [`LARGEST`] is an error, not a part of it.
+/// Receives the next message. A message larger than [`LARGEST`] is an error, not a part of it.
 pub fn receive(end: impl AsFd, waiting: Waiting) -> Result<Message, Errno> {
     let mut bytes = vec![0; LARGEST];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];

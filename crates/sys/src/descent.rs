@@ -1,9 +1,9 @@
 //! Descendants that do not bear the mark of their tree.
 //!
-//! A process can shed its mark, and a runtime inside a session marks the sessions that it runs itself. A limit has two halves,
-//! so of three runtimes around one another the mark of the middle one is overwritten. But every process has a parent: as long as
-//! a marked process lives, its children name the rest. They are looked for before anything is signalled, since the death of a
-//! parent hands its children to another process, and they are held from then on.
+//! A process can shed its mark, and a runtime inside a session marks the sessions that it runs itself. A limit has two
+//! halves, so of three runtimes around one another the mark of the middle one is overwritten. But every process has a
+//! parent: as long as a marked process lives, its children name the rest. They are looked for before anything is
+//! signalled, since the death of a parent hands its children to another process, and they are held from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,11 +27,11 @@ struct NestedFamily {
     hard: u64,
 }
 
-/// So many are held. More of them are still found by their parents, which are.
+/// The most descendants that are held. Further ones are still found through their parents, which are held.
 const MOST_HELD: usize = 512;
 
 impl Descent {
-    /// Takes hold of the descendants of a member that a walk for this runtime tag does not find.
+    /// Holds the descendants of a member that a walk for this runtime tag does not find.
     pub fn follow(&mut self, member: &Process, runtime_tag: RuntimeTag) {
         let mut parents = vec![member.pid()];
         while let Some(parent) = parents.pop() {
@@ -43,7 +43,7 @@ impl Descent {
         }
     }
 
-    /// Those who live, with all sessions of the runtimes among them.
+    /// The living processes, including all sessions of the runtimes among them.
     pub fn living(&mut self, runtime_tag: RuntimeTag) -> Vec<&Process> {
         let known: Vec<Pid> = self.held.keys().copied().collect();
         for pid in known {
@@ -62,17 +62,18 @@ impl Descent {
         self.held.values().filter(|process| process.is_alive()).collect()
     }
 
-    /// Whether it is one that the walk does not find.
+    /// Whether the process is one that the walk does not find.
     fn take(&mut self, child: Pid, parent: Pid, runtime_tag: RuntimeTag) -> bool {
         if child == Pid::of_this_process() || self.held.get(&child).is_some_and(Process::is_alive) {
             return false;
         }
         let Ok(process) = Process::open(child) else { return false };
-        // Asked after it was held: a number that changed hands has another parent.
+        // The parent is read after the process was held: if the number was reused, the parent differs.
         if runtime_tag.on(child).is_some() || parent_of(child) != Some(parent) {
             return false;
         }
-        // A family that this process is of itself is around the tree, not inside: a sandbox keeps its mark on every process.
+        // A mark that this process bears, too, belongs to a runtime around the tree, not to one inside: a sandbox keeps
+        // its mark on every process.
         let is_around = |nested: &NestedFamily| nested.is_on(Pid::of_this_process());
         self.nested.extend(NestedFamily::on(child).filter(|nested| !is_around(nested)));
         self.hold(process);
@@ -87,7 +88,7 @@ impl Descent {
 }
 
 impl NestedFamily {
-    /// The family of a mark in the soft half alone, which is where a runtime inside a session puts it.
+    /// The runtime tag of a mark that is only in the soft half, which is where a runtime inside a session puts it.
     fn on(pid: Pid) -> Option<Self> {
         let Halves { soft, hard } = Halves::on(pid)?;
         let mark = Mark::from_bits(soft).filter(|_| soft != hard && hard != u64::MAX)?;

@@ -1,4 +1,4 @@
-//! Small truths about file descriptors that several modules need.
+//! Helpers for file descriptors that several modules need.
 
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
@@ -10,8 +10,8 @@ pub(crate) fn above_stdio(fd: OwnedFd) -> Result<OwnedFd, Errno> {
     if fd.as_raw_fd() > 2 { Ok(fd) } else { fcntl_dupfd_cloexec(&fd, 3) }
 }
 
-/// Adds up to `count` bytes of a file, from an offset on, to what `into` holds; answers how many there were. Nothing is
-/// written to that memory but what is read.
+/// Appends up to `count` bytes of a file, from an offset on, to `into`; returns how many there were. That memory is not
+/// filled with zeroes first.
 pub fn read_more_at(
     file: impl AsFd,
     into: &mut Vec<u8>,
@@ -30,7 +30,7 @@ pub fn read_more_at(
             break;
         }
         read += filled;
-        // SAFETY: so many bytes after the present length were reserved, and have just been filled by the kernel.
+        // SAFETY: room for that many bytes after the present length was reserved, and the kernel has just filled it.
         unsafe { into.set_len(into.len() + filled) };
     }
     Ok(read)
@@ -47,17 +47,17 @@ pub fn in_memory(name: &str, bytes: &[u8]) -> Result<OwnedFd, Errno> {
     Ok(file)
 }
 
-/// Takes over a descriptor that this process was started with, by its number; `None`: there is none. To be asked once for
-/// each number, before anything else is opened. It closes when another program is executed.
+/// Takes over a descriptor that this process inherited, by its number; `None`: there is none. To be called once for
+/// each number, before any other file is opened. The descriptor closes when another program is executed.
 pub fn inherited(number: i32) -> Option<OwnedFd> {
     // SAFETY: the call looks at a number and closes nothing.
     let set = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
-    // SAFETY: it is open, and nobody in this process has opened it: it was there at the start.
+    // SAFETY: it is open, and no code in this process has opened it: it was inherited at the start.
     (set == 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Closes every descriptor of this process but these. Whatever else it holds must not be used any more, nor dropped: this
-/// is for a process that has just been doubled and never returns.
+/// Closes every descriptor of this process but these. No other descriptor may be used or dropped afterwards: this is
+/// for a process that has just been forked and never returns.
 pub fn keep_only(kept: &[&OwnedFd]) {
     let mut numbers: Vec<u32> = kept.iter().filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok()).collect();
     numbers.sort_unstable();

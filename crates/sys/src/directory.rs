@@ -1,4 +1,4 @@
-//! Making a directory, and where on its disk the file system puts it.
+//! Creates directories, and chooses where on its disk the file system puts them.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -12,14 +12,14 @@ use rustix::fs::{
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Makes a directory with this mode and those above it, unless it is there; and makes it at a distance from what else is in
-/// the one above it, if the file system can be told to.
+/// Makes a directory with this mode and those above it, unless it is there; and places it on the disk at a distance
+/// from the other entries of its parent, where the file system has a way to ask for that.
 ///
-/// ext4 puts a file near its directory, and a directory near the one above. Where it has no journal, as in many small virtual
-/// machines, it also keeps clear of what was deleted within the last minutes and looks at all of it again for each file that
-/// it makes: while others build or install something near by, making a file takes most of a millisecond instead of some
-/// microseconds. A directory that is made inside of one which is marked as the top of a hierarchy is put somewhere else, and
-/// stays there when it is moved.
+/// ext4 puts a file near its directory, and a directory near the one above. Where it has no journal, as in many small
+/// virtual machines, it also keeps clear of what was deleted within the last minutes and looks at all of it again for
+/// each file that it makes: while others build or install something near by, making a file takes most of a millisecond
+/// instead of some microseconds. A directory that is made inside of one that is marked as the top of a hierarchy is put
+/// somewhere else, and stays there when it is moved.
 pub fn create_apart(path: &Path, mode: u32) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -29,7 +29,7 @@ pub fn create_apart(path: &Path, mode: u32) -> io::Result<()> {
     if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
         builder.create(above)?;
     }
-    // Whatever is in the way of that, a directory is made.
+    // If that fails for any reason, a plain directory is made.
     let _ = make_and_move(path, Mode::from_raw_mode(mode));
     builder.create(path)
 }
@@ -46,12 +46,12 @@ fn make_and_move(path: &Path, mode: Mode) -> rustix::io::Result<()> {
 
 fn move_out_of(top: &OwnedFd, path: &Path, mode: Mode) -> rustix::io::Result<()> {
     ioctl_setflags(top, ioctl_getflags(top)? | IFlags::TOPDIR)?;
-    // Its first name decides where it is put, so each has another one.
+    // The file system chooses the location by a directory's first name, so each gets another one.
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty())?;
     let name = format!("{:x}", u64::from_ne_bytes(random));
     mkdirat(top, &name, mode)?;
-    // Somebody else may be quicker, and have files in theirs.
+    // Another process may have created the directory first, and have files in it.
     let moved = renameat_with(top, &name, CWD, path, RenameFlags::NOREPLACE);
     moved.or_else(|error| unlinkat(top, &name, AtFlags::REMOVEDIR).and(Err(error)))
 }
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// Gone with the value.
+    /// Removed when the value is dropped.
     struct Scratch(PathBuf);
 
     impl Scratch {

@@ -1,12 +1,14 @@
-//! Kernel evidence: whether a program waits for input at this moment, and what a set of processes listens on.
+//! Kernel evidence: whether a program waits for input at this moment, and the sockets on which a set of processes
+//! listens.
 //!
-//! Nothing here guesses from silence or from what was printed. The kernel says which system call every thread is blocked
-//! in and on which descriptors, and whether any input is left to read. Both together are exact: a thread that input has
-//! woken is no longer blocked, and input that woke no thread is still there to read. Whether the job around such a reader
-//! works is judged by what its other threads wait for (`job`) and, in doubt, by their processor time (`activity`).
+//! Nothing here guesses from silence or from what was printed. The kernel says which system call every thread is
+//! blocked in and on which descriptors, and whether any input is left to read. Both together are exact: a thread that
+//! input has woken is no longer blocked, and input that woke no thread is still there to read. Whether the job around
+//! such a reader works is judged by what its other threads wait for (`job`) and, in doubt, by their processor time
+//! (`activity`).
 //!
-//! A look has a side effect: looking at a terminal opens its far end for a moment. Only a descriptor of that end can make the
-//! kernel hand over what was typed (it passes through a work queue) and say whether any of it is unread.
+//! A look has a side effect: looking at a terminal opens its far end for a moment. Only a descriptor of that end can
+//! make the kernel hand over what was typed (it passes through a work queue) and say whether any of it is unread.
 
 mod activity;
 mod call;
@@ -36,11 +38,11 @@ use source::Source;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Whether a job waits for input right now.
+/// The kernel's evidence whether a job waits for input now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputState {
-    /// A thread of this process is blocked reading, there is nothing left for it to read, and nothing beside it works
-    /// towards output.
+    /// A thread of this process is blocked reading, its input is empty, and no other thread of the job works towards
+    /// output.
     Waiting {
         /// The reader.
         pid: Pid,
@@ -112,7 +114,7 @@ pub enum InputKind {
     /// A line that is not shown: a password.
     Hidden,
     /// Single keys, drawn by the program: full-screen programs, and line editors of their own such as readline, which
-    /// only the alternate screen tells apart.
+    /// differ only in the use of the alternate screen.
     FullScreen,
 }
 
@@ -122,15 +124,15 @@ pub fn input_kind(master: BorrowedFd<'_>) -> Result<InputKind, Errno> {
     Ok(match (mode.canonical, mode.echo) {
         (true, false) => InputKind::Hidden,
         (false, false) => InputKind::FullScreen,
-        // Single keys with echo (`read -n 1`): for whoever types, that is a very short line.
+        // Single keys with echo (`read -n 1`): for a person who types, that is a very short line.
         (true | false, true) => InputKind::Line,
     })
 }
 
-/// Looks at the input of one session, again and again. It remembers the processor time of the job from look to look.
+/// Looks at the input of one session, again and again, and remembers the processor time of the job from look to look.
 #[derive(Default)]
 pub struct Watch {
-    /// One for each reader in doubt: several where relays lie between.
+    /// One window for each reader in doubt: several where relays lie between.
     windows: Vec<Window>,
     elsewhere: Elsewhere,
     /// How much the session has printed, in bytes.
@@ -145,12 +147,12 @@ struct Elsewhere {
     next: Option<Instant>,
 }
 
-/// More relays than are nested by intent.
+/// More relays than anyone nests on purpose.
 const DEEPEST: u8 = 4;
 
 impl Watch {
-    /// Notes how many bytes of the session's output were read so far. A reader of lines that has a clock does not wait while
-    /// the session prints.
+    /// Notes how many bytes of the session's output were read so far. A reader of lines that has a clock does not wait
+    /// while the session prints.
     pub fn note_output(&mut self, total: u64) {
         self.printed = total;
     }
@@ -180,9 +182,9 @@ impl Watch {
         }
         let slave = match open_slave(master) {
             Ok(slave) => slave,
-            // It hung up just now.
+            // The terminal has just hung up.
             Err(Errno::IO) => return InputState::Busy,
-            // Out of descriptors, or a kernel that does not have this call.
+            // Out of descriptors, or a kernel without this call.
             Err(_) => return InputState::Unknown { pid: root },
         };
         let kind = input_kind(master).unwrap_or(InputKind::Line);
@@ -193,8 +195,8 @@ impl Watch {
             return InputState::Busy;
         }
         let reading = self.group_reading(&source, &Scope { group: Some(group), root });
-        // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the answer
-        // one that was true at one moment as a whole.
+        // Input may have arrived meanwhile, or the foreground group may have changed. Looking again costs two calls,
+        // and makes the whole answer true at one moment.
         let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
         if stands { reading } else { InputState::Busy }
     }
@@ -211,7 +213,7 @@ impl Watch {
     }
 
     fn group_reading(&mut self, source: &Source, scope: &Scope) -> InputState {
-        // The leader is the usual reader. It is looked at before its children are listed: a list that is older than the look
+        // The leader is the usual reader. It is looked at before its children are listed: a list from before the look
         // would miss those that it started in between.
         let leader = scope.leader();
         let mut verdict = JobVerdict::default();
@@ -256,13 +258,13 @@ impl Watch {
     }
 
     /// A daemon may read the terminal for a client that asked it to: `pinentry` for `gpg`, the server of `tmux` for the
-    /// client that is attached. It has the terminal open and does not belong to it.
+    /// attached client. It has the terminal open and is not a process of the session.
     fn reader_elsewhere(
         &mut self,
         source: &Source,
         members: &[(Pid, ProcessStat)],
     ) -> Option<(Look, ProcessStat)> {
-        /// A search takes milliseconds where there are hundreds of processes.
+        /// The pause after a search, which takes milliseconds where there are hundreds of processes.
         const REST: Duration = Duration::from_millis(50);
         const REST_PER_SEARCH: u32 = 20;
         let reads = |watch: &mut Self, pid: Pid, facts: ProcessStat| match look_at(watch, source, pid, facts)
@@ -320,7 +322,7 @@ impl Watch {
         let now = Sample::of(&job.members).with_preemptions(&ticking);
         let now = if job.prints_by_clock(doubt) { now.with_output(self.printed) } else { now };
         if now.is_empty() {
-            // This kernel does not count: the timer is all that is known.
+            // This kernel does not count processor time: the timer is all that is known.
             return InputState::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };
         }
         let Some(window) = self.windows.iter_mut().find(|window| window.reader == reader) else {
@@ -337,11 +339,11 @@ impl Watch {
     }
 }
 
-/// All looks together. One that reads decides; one that cannot be inspected beats those that are busy.
+/// The result of all looks together. A reader decides; a process that cannot be inspected outweighs busy ones.
 #[derive(Default)]
 struct JobVerdict {
     found: Option<(Look, ProcessStat)>,
-    /// The reader is none of the session's processes.
+    /// Whether the reader is none of the session's processes.
     is_elsewhere: bool,
     unknown: Option<Pid>,
     /// Sockets that members wait for.
@@ -357,7 +359,7 @@ impl JobVerdict {
         }
     }
 
-    /// Whether one of them waits for the answer of a daemon.
+    /// Whether one of the members waits for the answer of a daemon.
     fn asks_outside(&self, source: &Source, members: &[(Pid, ProcessStat)]) -> bool {
         let is_member = |pid: Pid| members.iter().any(|(member, _)| *member == pid);
         self.asks.iter().any(|(pid, socket)| {
@@ -384,11 +386,11 @@ fn has_hung_up(master: BorrowedFd<'_>) -> bool {
     poll_now(&mut fds).is_err() || fds[0].revents().contains(PollFlags::HUP)
 }
 
-/// Whether somebody could read from the slave at once. Asking pushes both directions through the kernel's work queue
-/// first: what was typed, and with it what the terminal echoed or the reader printed.
+/// Whether a read from the slave would return at once. Asking pushes both directions through the kernel's work queue
+/// first: the typed input, and with it the output that the terminal echoed or the reader printed.
 fn has_unread_input(slave: &OwnedFd, master: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::new(slave, PollFlags::IN), PollFd::from_borrowed_fd(master, PollFlags::IN)];
-    // Without an answer there may be some, and no program is said to wait.
+    // Without an answer there may be unread input, and then no program is said to wait.
     poll_now(&mut fds).is_err() || !fds[0].revents().is_empty()
 }
 

@@ -1,8 +1,9 @@
 //! The guardian: a small process in its own session that outlives the runtime by a moment and ends what it left.
 //!
-//! It is told one number, the runtime tag, and holds one pipe. When the runtime is gone, in whatever way, the pipe
-//! ends; then everything that bears the runtime tag and is not detached gets TERM, a grace, and KILL until nothing is found.
-//! It keeps no list, so there is no moment at which a process is started but not yet on it.
+//! It receives one number, the runtime tag, and holds one pipe. When the runtime is gone, in whatever way, the pipe
+//! ends; then the guardian sends TERM to every process that bears the runtime tag and is not detached, waits for a
+//! grace period, and sends KILL until it finds no such process. It keeps no list, so there is no moment at which a
+//! process is started but not yet on it.
 
 use crate::cgroup::{self, Hierarchies};
 use crate::ladder::KillLadder;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 pub use crate::ladder::wait_until_gone;
 
-/// The guardian as its runtime holds it: dropping this sets it to work.
+/// The guardian as its runtime holds it: dropping this makes the guardian start its work.
 #[derive(Debug)]
 pub struct Guardian {
     _lifeline: OwnedFd,
@@ -37,12 +38,12 @@ pub struct GuardianProgram {
     pub arguments: Vec<CString>,
 }
 
-/// The variable of a guardian with the path of the file that registers the runtime. Not an argument: `pkill -f windlass` would find the name of the
-/// state directory there, and end the guardians.
+/// The variable of a guardian with the path of the file that registers the runtime. Not an argument: `pkill -f
+/// windlass` would find the name of the state directory there, and end the guardians.
 pub const REGISTRATION: &str = "WINDLASS_REGISTRATION";
 
-/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it. When nothing is left of the
-/// runtime, the guardian removes the runtime's registration, if it has one.
+/// Starts a guardian. It need not report that it is ready: from the moment it exists, it will see the end of the pipe.
+/// When no process of the runtime is left, the guardian removes the runtime's registration, if it has one.
 pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guardian, Errno> {
     let lifeline = pipes::to_child()?;
     let nowhere = open_null_for_writing()?;
@@ -69,7 +70,7 @@ pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guar
 }
 
 impl Guardian {
-    /// Sets it to work, and hands over the process to be collected when it is done.
+    /// Makes the guardian start its work, and returns the process, to be collected when it is done.
     pub fn release(self) -> Process {
         self.process
     }
@@ -93,7 +94,7 @@ impl AsRawFd for Guardian {
     }
 }
 
-/// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
+/// Runs the guardian to its end. Standard input is the pipe from the runtime. Returns when no process is left to end.
 pub fn watch(runtime_tag: RuntimeTag, grace: Duration, registration: Option<&Path>) {
     ignore_polite_signals();
     continue_when_the_runtime_dies();
@@ -102,7 +103,8 @@ pub fn watch(runtime_tag: RuntimeTag, grace: Duration, registration: Option<&Pat
     limits::raise_open_files();
     let left = KillLadder::new(runtime_tag, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
     if let Some(registration) = registration.filter(|_| left.is_empty()) {
-        // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove one that stays.
+        // The runtime removes its registration itself when it ends normally. The next Windlass retries the removal of
+        // one that remains.
         let _ = std::fs::remove_file(registration);
     }
     // The runtime's control groups are empty now, and it can no longer remove them itself.
@@ -124,14 +126,17 @@ fn wait_for_the_end(pipe: impl AsFd) {
     }
 }
 
-/// A guardian that was stopped must work all the same: the kernel sends it CONT when its runtime dies. CONT does nothing to a
-/// process that runs, so it does not matter that the kernel sends it, too, when only the thread ends that started the guardian.
+/// A guardian that was stopped must still work: the kernel sends it CONT when its runtime dies. CONT has no effect on a
+/// running process, so it does no harm that the kernel also sends it when only the thread that started the guardian
+/// ends.
 fn continue_when_the_runtime_dies() {
-    // Without it a guardian that is stopped waits for a CONT from outside; the next windlass that starts ends what is left.
+    // If this fails, a stopped guardian waits for a CONT from outside; the next Windlass that starts ends the remaining
+    // processes.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT.to_rustix()));
 }
 
-/// A polite request to end everything of ours must end the runtime and leave its guardian to clean up.
+/// The guardian ignores the signals that ask a program to end. When they are sent to all our processes, the runtime
+/// must end, and the guardian must remain to clean up.
 fn ignore_polite_signals() {
     crate::signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE]);
 }

@@ -1,5 +1,5 @@
-//! Files that another process has open, as `/proc` shows them. A file that was removed has no name any more, but it is there for
-//! as long as a process holds it, and can be opened through that process.
+//! Files that another process has open, as `/proc` shows them. A removed file has no name any more, but it exists as
+//! long as a process holds it, and can be opened through that process.
 
 use std::fs::{self, File};
 use std::io;
@@ -36,14 +36,14 @@ impl HeldFile {
     }
 }
 
-/// The files in a directory that a process has open. Fails for a process that this one may not look into.
+/// The files in a directory that a process has open. Fails for a process that this one may not inspect.
 pub fn held_in(pid: Pid, directory: &Path) -> io::Result<Vec<HeldFile>> {
-    // The links of the kernel have no symbolic links in them. A directory that is gone has no other name to be found by.
+    // The kernel's links contain no symbolic links. A directory that is gone is not found by any other name.
     let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     let mut held = Vec::new();
     for entry in fs::read_dir(format!("/proc/{}/fd", pid.get()))? {
         let link = entry?.path();
-        // A descriptor that was closed meanwhile is none.
+        // A descriptor that was closed meanwhile does not count.
         let Ok(target) = fs::read_link(&link) else { continue };
         let (path, is_removed) = name_of(&target);
         if path.parent() == Some(&directory)

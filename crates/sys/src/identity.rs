@@ -1,5 +1,6 @@
-//! Which process a record means. The kernel gives a process id again, the clock ticks at which a process started recur after
-//! a boot, and a pid namespace counts its processes from one: only all of these together name one process.
+//! Identifies the process that a record means. The kernel reuses process ids, the clock ticks at which a process
+//! started recur after a boot, and a pid namespace counts its processes from one: only all of these together identify
+//! one process.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +15,7 @@ pub struct ProcessKey {
     pub pid: u32,
     /// When it started, in the kernel's own units.
     pub start_ticks: u64,
-    /// Where that id is valid. Records of earlier versions do not say.
+    /// The scope in which that id is valid. Records of earlier versions do not have it.
     pub scope: Option<PidScope>,
 }
 
@@ -30,7 +31,7 @@ pub struct PidScope {
 /// The state of a process, as far as this process can see it.
 #[derive(Debug)]
 pub enum Presence {
-    /// It is alive, and held.
+    /// It is alive, and held by a pidfd.
     Alive(Process),
     /// It has ended.
     Gone,
@@ -48,13 +49,13 @@ impl ProcessKey {
         }
     }
 
-    /// Whether it is the process that asks.
+    /// Whether it is the calling process.
     pub fn is_this_process(self) -> bool {
         let own = Self::of(Pid::of_this_process());
         self == Self { scope: self.scope.and(own.scope), ..own }
     }
 
-    /// Whether it is in another pid namespace under this kernel: from here nothing is known of it.
+    /// Whether it is in another pid namespace of this kernel: then nothing about it is visible from here.
     pub fn is_out_of_sight(self) -> bool {
         let scopes = self.scope.zip(PidScope::of_this_process());
         scopes.is_some_and(|(theirs, ours)| theirs.boot == ours.boot && theirs != ours)
@@ -76,14 +77,14 @@ impl ProcessKey {
                 Presence::Alive(process)
             }
             Ok(_) | Err(rustix::io::Errno::SRCH) => Presence::Gone,
-            // Out of descriptors, say. The number alone is looked at: "gone" would be a guess.
+            // Out of descriptors, for example. The number alone is looked at: "gone" would be a guess.
             Err(_) if start_ticks(pid).is_some_and(|ticks| ticks != self.start_ticks) => Presence::Gone,
             Err(_) => Presence::OutOfSight,
         }
     }
 }
 
-/// As it stands in the names of files. The parts of the scope are left out where it is not known.
+/// The form in which a key appears in the names of files. The parts of the scope are left out where it is not known.
 impl fmt::Display for ProcessKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pid, start_ticks, scope } = self;
@@ -115,7 +116,7 @@ impl PidScope {
     /// The scope of the ids that this process sees; `None` where `/proc` does not say.
     pub fn of_this_process() -> Option<Self> {
         static OWN: OnceLock<PidScope> = OnceLock::new();
-        // A look that fails, for want of descriptors say, is made again the next time.
+        // A failed look, for example for lack of descriptors, is repeated the next time.
         OWN.get().copied().or_else(|| Self::read().map(|scope| *OWN.get_or_init(|| scope)))
     }
 

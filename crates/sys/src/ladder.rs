@@ -1,6 +1,6 @@
-//! The kill ladder, for processes that are not this one's children: TERM, a grace, a standstill, then KILL until none is left.
-//! The guardian of a dead runtime and `windlass stop` climb it. A runtime climbs one of its own beside its other work, as the
-//! parent of every orphan of its sessions.
+//! The kill ladder for processes that are not this process's children: TERM, a grace period, a stop of all of them,
+//! then KILL until none is left. The guardian of a dead runtime and `windlass stop` use it. A runtime has a ladder of
+//! its own that runs beside its other work, as the parent of every orphan of its sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub struct KillLadder<W> {
     wanted: W,
     /// Interactive shells ignore TERM, and end when their terminal hangs up.
     pub hang_up: bool,
-    /// Everyone who was ever found and lives. A process that sheds its mark after it was found is still ended.
+    /// Every process that was ever found and lives. A process that sheds its mark after it was found is still ended.
     held: BTreeMap<Pid, Process>,
     descent: Descent,
     seen: BTreeSet<Pid>,
@@ -34,33 +34,33 @@ enum Phase {
     Kill,
 }
 
-/// How long the ladder is climbed without anything changing, against processes that cannot be killed.
+/// The time after which the ladder gives up if nothing changes, against processes that cannot be killed.
 const GIVE_UP: Duration = Duration::from_secs(30);
-/// How long one look waits for the killed to be gone before looking again.
+/// The time that one look waits for the killed processes to be gone before the next.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Looks that find ever new members before the found ones are killed.
+/// The most looks that find new members before the found ones are killed.
 const MOST_LOOKS: usize = 8;
 
 impl<W: Fn(Mark) -> bool> KillLadder<W> {
-    /// For the processes of a runtime tag whose mark is wanted.
+    /// A ladder for the processes of a runtime tag whose mark is wanted.
     pub fn new(runtime_tag: RuntimeTag, wanted: W) -> Self {
         let (held, descent, seen) = (BTreeMap::new(), Descent::default(), BTreeSet::new());
         Self { runtime_tag, wanted, hang_up: false, held, descent, seen }
     }
 
-    /// Adds a process that is known to belong to them, with all that it started.
+    /// Adds a process that is known to belong to the tree, with all that it started.
     pub fn add(&mut self, process: Process) {
         self.descent.follow(&process, self.runtime_tag);
         self.held.insert(process.pid(), process);
     }
 
-    /// Those who live now. Nothing is signalled.
+    /// The processes that live now. Sends no signal.
     pub fn look(&mut self) -> Vec<&Process> {
         self.find(|_| {});
         self.held.values().collect()
     }
 
-    /// Ends them all. Returns those who could not be ended: none, as a rule.
+    /// Ends all of them. Returns the processes that could not be ended, usually none.
     pub fn climb(mut self, grace: Duration) -> Vec<Process> {
         self.signal_all(Phase::Ask);
         if self.is_clear() {
@@ -81,14 +81,15 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
                 changed = Instant::now();
             }
             if self.held.is_empty() {
-                // A process may be there that could not be seen.
+                // A process may exist that could not be seen.
                 let _ = poll(&mut [], Timespec::try_from(LOOK_AGAIN).ok().as_ref());
             }
         }
         self.held.into_values().collect()
     }
 
-    /// Whether none is left. A walk proves it unless one goes from number to number and its dead are collected at once.
+    /// Whether no member is left. A walk proves that, unless one member follows another from number to number and the
+    /// dead are collected at once.
     fn is_clear(&mut self) -> bool {
         self.held.is_empty()
             && self.descent.living(self.runtime_tag).is_empty()
@@ -96,8 +97,8 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
             && tree::is_empty(self.runtime_tag, &self.wanted)
     }
 
-    /// Stops all members, over and over until a look finds no new one: a tree that forks as fast as it is killed does not fork
-    /// any more. Whether there were any that had not been seen before.
+    /// Stops all members, over and over until a look finds no new one: a tree that forks as fast as it is killed does
+    /// not fork any more. Returns whether there were any that had not been seen before.
     fn stand_still(&mut self) -> bool {
         let known = self.seen.len();
         for _ in 0..MOST_LOOKS {
@@ -121,7 +122,8 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
         };
         let send = |process: &Process| {
             for signal in signals {
-                // One that is gone by now needs none, and one that is not ours to signal is named in the end.
+                // A process that is gone by now needs no signal, and one that this user may not signal is reported in
+                // the end.
                 let _ = process.signal(*signal);
             }
         };
@@ -129,11 +131,11 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
         self.find(send);
     }
 
-    /// Looks for members, and hands each new one on.
+    /// Finds members, and calls `each` for each new one.
     fn find(&mut self, each: impl Fn(&Process)) {
         for found in tree::living(self.runtime_tag, &self.wanted) {
             let Ok(process) = found else {
-                // Out of descriptors: those with a mark are found again without being held.
+                // Out of descriptors: marked processes are found again without being held.
                 self.held.retain(|pid, _| self.runtime_tag.on(*pid).is_none());
                 continue;
             };
@@ -148,21 +150,21 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
             }
             each(process);
             self.seen.insert(process.pid());
-            // One that cannot be held twice is still in the descent.
+            // A process for which there is no second descriptor is still in `descent`.
             self.held.extend(process.try_clone().ok().map(|process| (process.pid(), process)));
         }
         self.held.retain(|_, process| process.is_alive());
     }
 
-    /// A process that forks and exits at once goes from number to number: a walk over the process table takes longer than a
-    /// step, and passes it by. But its next number is among the newest. To look at those takes less time than a step, however
-    /// many processes and zombies there are.
+    /// Kills members among the newest processes. A process that forks and exits at once goes from number to number: a
+    /// walk over the process table takes longer than each of these steps, and misses it. But its next number is among
+    /// the newest, and looking at those takes less time than a step, however many processes and zombies there are.
     ///
-    /// Whether there were any.
+    /// Returns whether there were any.
     fn kill_newest(&mut self) -> bool {
         const NEWEST: u32 = 64;
         const MOST_KILLS: usize = 1000;
-        // Most trees have no such process: where no member was ever seen, one look does.
+        // Most trees never had a living member at this point: then one look suffices.
         let enough = if self.seen.is_empty() { 1 } else { 50 };
         let (known, mut in_vain) = (self.seen.len(), 0);
         for _ in 0..MOST_KILLS {
@@ -177,14 +179,15 @@ impl<W: Fn(Mark) -> bool> KillLadder<W> {
         self.seen.len() > known
     }
 
-    /// Whether a member of this number lived, and was not known.
+    /// Signals the process of this number if it is a living member that was not known; returns whether it was.
     fn kill_if_wanted(&mut self, pid: Pid) -> bool {
         let bears = || self.runtime_tag.on(pid).is_some_and(&self.wanted);
         if pid == Pid::of_this_process() || !bears() {
             return false;
         }
         let Ok(process) = Process::open(pid) else { return false };
-        // Held first, asked again then: had the number changed hands, the one we hold is dead and cannot be hit.
+        // Held first, checked again afterwards: if the number was reused in between, the held process is dead and
+        // cannot be hit.
         bears() && process.is_alive() && process.signal(Signal::KILL).is_ok() && self.seen.insert(pid)
     }
 }

@@ -1,5 +1,5 @@
 //! The operating system, made safe: starting processes, their terminals and pipes, their deaths, and the tree of
-//! everything they started. The only room with `unsafe`; it knows nothing of sessions, journals or async.
+//! everything they started. The only crate with `unsafe` code; it knows nothing of sessions, journals or async.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("Windlass runs on Linux; another platform is a set of files in `sys` and `sandbox`");

@@ -1,4 +1,4 @@
-//! The runtime's own resource limits, and what children get instead.
+//! The runtime's own resource limits, and those of its children.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::OnceLock;
@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 /// use `select`, or close every possible descriptor, misbehave under a large one.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenFiles {
-    /// What a program meets.
+    /// The limit that the kernel enforces.
     pub soft: u64,
-    /// What it may raise that to.
+    /// The value up to which the process may raise the soft limit.
     pub hard: u64,
 }
 
 impl OpenFiles {
-    /// Gives this process the limit back. It opens no more files of its own after that than such a limit allows.
+    /// Gives this process the old limit back. From then on it can open no more files than that limit allows.
     pub fn take_on(self) {
         let limit = |value: u64| (value != u64::MAX).then_some(value);
         // A limit that was lowered meanwhile stays as it is.
@@ -22,8 +22,8 @@ impl OpenFiles {
     }
 }
 
-/// Raises the runtime's soft open-file limit to its hard one. A thousand sessions need more than the usual 1024. What the
-/// limit was before the first call is what every call returns.
+/// Raises the runtime's soft open-file limit to its hard one. A thousand sessions need more than the usual 1024. Every
+/// call returns the limit from before the first call.
 pub fn raise_open_files() -> OpenFiles {
     static ORIGINAL: OnceLock<OpenFiles> = OnceLock::new();
     *ORIGINAL.get_or_init(raise)
@@ -36,18 +36,19 @@ pub fn most_open_files() -> u64 {
 
 fn raise() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
-    // Where this is refused, the limit stays, and running out is reported by whoever meets it.
+    // Where this is refused, the limit stays, and the code that runs out of descriptors reports that.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum });
     OpenFiles { soft: before.current.unwrap_or(u64::MAX), hard: before.maximum.unwrap_or(u64::MAX) }
 }
 
-/// What the kernel is to hold each process of a child's tree to. A limit that the runtime itself is under is never raised.
+/// The limits that the kernel enforces on each process of a child's tree. Limits that already bind the runtime itself
+/// are never raised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// Bytes of private memory that may be written (`RLIMIT_DATA`). Address space that is only reserved does not count, as it
-    /// would with `RLIMIT_AS`, which programs with garbage collectors do not survive.
+    /// Bytes of private memory that may be written (`RLIMIT_DATA`). Address space that is only reserved does not count.
+    /// With `RLIMIT_AS` it would, and programs with garbage collectors could not run.
     pub data: Option<u64>,
-    /// Processes and threads of the user who runs it, all together (`RLIMIT_NPROC`). The superuser is not bound by it.
+    /// Processes and threads of the command's user, all together (`RLIMIT_NPROC`). The superuser is not bound by it.
     pub user_tasks: Option<u64>,
     /// Seconds of CPU time (`RLIMIT_CPU`). One second more, and the kernel kills it.
     pub cpu_seconds: Option<u64>,
@@ -57,7 +58,7 @@ pub struct ProcessLimits {
     pub file_size: Option<u64>,
 }
 
-/// One limit as it is set in a child.
+/// One limit in the form in which a child sets it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) resource: libc::__rlimit_resource_t,

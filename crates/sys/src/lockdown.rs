@@ -1,7 +1,7 @@
-//! The kernel's means of keeping a process from things, made safe: namespaces, mounts, Landlock, system call filters and
-//! capabilities. What is to be kept from whom is decided elsewhere; everything here changes the calling process for good.
+//! The kernel's means of confining a process, made safe: namespaces, mounts, Landlock, system call filters and
+//! capabilities. Other crates decide what to forbid to whom; everything here changes the calling process for good.
 //!
-//! Meant for a small process that has one thread and is about to become somebody else's program, never for the runtime.
+//! Meant for a small process that has one thread and is about to execute another program, never for the runtime.
 
 mod call;
 pub mod filter;

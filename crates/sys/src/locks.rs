@@ -1,12 +1,12 @@
-//! Which process holds the lock of a file, as far as the kernel tells.
+//! Finds the process that holds the lock of a file, as far as the kernel shows it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{major, minor};
 
-/// The process that holds a lock on this file. `None` if the kernel does not name one: it is in another pid namespace, or the
-/// lock was let go.
+/// The process that holds a lock on this file. `None` if the kernel does not name one: it is in another pid namespace,
+/// or the lock was released.
 pub fn holder(file: &File) -> Option<u32> {
     let metadata = file.metadata().ok()?;
     let (device, inode) = (metadata.dev(), metadata.ino());

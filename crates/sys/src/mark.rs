@@ -1,32 +1,33 @@
-//! The mark: how a process that belongs to a session is recognised, whatever it did to get away.
+//! The mark: how a process that belongs to a session is recognised, even if it tried to escape.
 //!
-//! `RLIMIT_LOCKS` has limited nothing since Linux 2.4, yet every process inherits it through fork, exec, setsid, a second
-//! fork and an emptied environment; it can be lowered without privilege, and read from outside. So each session's root
-//! starts with a number of ours in it. Children cannot shed it by accident, it costs one system call in the child and one
-//! per process looked at, and a guardian that knows nothing but the runtime's half of the number can find them all.
+//! `RLIMIT_LOCKS` has limited nothing since Linux 2.4, yet every process inherits it through fork, exec, setsid, a
+//! second fork and an emptied environment; it can be lowered without privilege, and read from outside. So each
+//! session's root starts with a number in it that the runtime chose. Children cannot shed it by accident, it costs one
+//! system call in the child and one per process looked at, and a guardian that knows nothing but the runtime's half of
+//! the number can find them all.
 
 use crate::process::Pid;
 use rustix::io::Errno;
 use std::mem::MaybeUninit;
 
-/// One runtime's family of marks.
+/// The part of the mark that all sessions of one runtime share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeTag {
     family: u32,
     place: MarkSupport,
 }
 
-/// Where this runtime may write its marks.
+/// The halves of the limit in which this runtime may write its marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MarkSupport {
     /// Both halves of the limit are free.
     Both,
     /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
     SoftOnly { hard: u64 },
-    /// A sandbox of another runtime keeps that runtime's mark on every process. It ends all of them, so sessions inside go
-    /// without marks: their processes are found by their leader and their parent alone.
+    /// A sandbox of another runtime keeps that runtime's mark on every process. That runtime ends all of them, so
+    /// sessions inside have no marks: their processes are found through their leader and their parent alone.
     Sandboxed,
-    /// The hard half was lowered too far to hold a mark: nothing can be marked, and an engine says so.
+    /// The hard half was lowered too far to hold a mark: processes cannot be marked, and an engine reports that.
     Nowhere,
 }
 
@@ -34,31 +35,31 @@ enum MarkSupport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mark(u64);
 
-/// What a session's mark says about it.
+/// The lifetime that a session's mark states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Ends with its runtime.
+    /// The session ends with its runtime.
     WithRuntime,
-    /// Outlives it.
+    /// The session outlives its runtime.
     Detached,
 }
 
 /// The two halves of a limit, as they are to be set in a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halves {
-    /// The lower one, which holds now.
+    /// The lower limit, which is in force.
     pub soft: u64,
-    /// The upper one.
+    /// The upper limit.
     pub hard: u64,
 }
 
 impl Halves {
-    /// What a process has set, whoever marked it; `None`: it is gone.
+    /// The two limits of a process, whether a runtime or another program set them; `None`: the process is gone.
     pub fn on(pid: Pid) -> Option<Self> {
         read_halves(Some(pid))
     }
 
-    /// Takes the mark on: this process belongs to the session from now on, with all that it starts.
+    /// Puts the mark on this process, which from now on belongs to the session, with all that it starts.
     pub fn take_on(self) -> Result<(), Errno> {
         self.set(0)
     }
@@ -70,7 +71,7 @@ impl Halves {
 
     fn set(self, pid: i32) -> Result<(), Errno> {
         let limit = libc::rlimit64 { rlim_cur: self.soft, rlim_max: self.hard };
-        // SAFETY: the new limit is complete, and nothing is asked for.
+        // SAFETY: the new limit is complete, and the old one is not requested.
         let answer =
             unsafe { libc::prlimit64(pid, libc::RLIMIT_LOCKS, &raw const limit, std::ptr::null_mut()) };
         if answer == 0 {
@@ -86,7 +87,7 @@ const FAMILY_BITS: u32 = 30;
 const DETACHED: u64 = 1;
 
 impl RuntimeTag {
-    /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
+    /// A new runtime tag, which no other runtime on this machine has, except by a chance of one in a billion.
     pub fn generate() -> Self {
         if in_sandbox() {
             return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Sandboxed };
@@ -95,19 +96,20 @@ impl RuntimeTag {
         if hard == u64::MAX {
             return Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Both };
         }
-        // A number above the hard limit cannot be set, so a nested runtime's family is smaller than its host's.
+        // A number above the hard limit cannot be set, so the number of a nested runtime is smaller than that of the
+        // runtime around it.
         match u32::try_from(hard >> FAMILY_SHIFT).unwrap_or(u32::MAX) {
             0..=1 => Self { family: random_below(1 << FAMILY_BITS), place: MarkSupport::Nowhere },
             ceiling => Self { family: random_below(ceiling), place: MarkSupport::SoftOnly { hard } },
         }
     }
 
-    /// The family with this number, for a guardian that was told it.
+    /// The runtime tag with this number, for a guardian that received it.
     pub fn of_family(family: u32) -> Self {
         Self { family, place: MarkSupport::Both }
     }
 
-    /// The number a guardian has to be told.
+    /// The number that the guardian receives.
     pub fn family(self) -> u32 {
         self.family
     }
@@ -134,7 +136,7 @@ impl RuntimeTag {
         Mark(u64::from(self.family) << FAMILY_SHIFT | sequence | fate)
     }
 
-    /// The mark of this family on a process, if it bears one.
+    /// The mark on a process, if it bears one of this runtime.
     pub fn on(self, pid: Pid) -> Option<Mark> {
         let halves = read_halves(Some(pid))?;
         [halves.soft, halves.hard]
@@ -143,7 +145,7 @@ impl RuntimeTag {
             .map(Mark)
     }
 
-    /// What a process has to set to bear a mark, where it can.
+    /// The limits that a process has to set to bear a mark, where marks are supported.
     pub fn halves(self, mark: Mark) -> Option<Halves> {
         match self.place {
             MarkSupport::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
@@ -153,13 +155,13 @@ impl RuntimeTag {
     }
 }
 
-/// Whether this process runs in a sandbox of another runtime: no process there may change the mark that it bears, not even to
-/// what it is already.
+/// Whether this process runs in a sandbox of another runtime: no process there may set its mark, not even to the same
+/// value.
 pub fn in_sandbox() -> bool {
     read_halves(None).is_some_and(|halves| halves.take_on().is_err())
 }
 
-/// The marks on a process, whoever gave them: that of its session, and that of the session around its runtime.
+/// The marks on a process, by any runtime: that of its session, and that of the session around its runtime.
 pub(crate) fn marks_on(pid: Pid) -> impl Iterator<Item = Mark> {
     let halves = read_halves(Some(pid)).map(|halves| (halves.soft, halves.hard));
     let (soft, hard) = halves.unwrap_or((u64::MAX, u64::MAX));
@@ -172,7 +174,7 @@ pub fn on_root(pid: Pid) -> Option<Mark> {
     marks_on(pid).next()
 }
 
-/// Whether a process of this user bears a mark, of whichever runtime. Processes of other users count as unmarked.
+/// Whether a process of this user bears a mark of any runtime. Processes of other users count as unmarked.
 pub(crate) fn on_own_process(pid: Pid) -> bool {
     prlimit(Some(pid)).is_ok_and(|Halves { soft, hard }| {
         [soft, hard].into_iter().any(|half| half != u64::MAX && half >> FAMILY_SHIFT != 0)
@@ -180,17 +182,17 @@ pub(crate) fn on_own_process(pid: Pid) -> bool {
 }
 
 impl Mark {
-    /// The number as it stands in a record.
+    /// The number that is stored in a record.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The mark that stands in a record; `None` if no runtime gives such a mark.
+    /// The mark that is stored in a record; `None` if no runtime gives such a mark.
     pub fn from_bits(bits: u64) -> Option<Self> {
         (bits != u64::MAX && bits >> FAMILY_SHIFT != 0).then_some(Self(bits))
     }
 
-    /// The marks of the runtime that gave this one.
+    /// The tag of the runtime that gave this mark.
     pub fn runtime_tag(self) -> RuntimeTag {
         RuntimeTag::of_family(u32::try_from(self.0 >> FAMILY_SHIFT).unwrap_or(u32::MAX))
     }
@@ -209,7 +211,8 @@ impl Mark {
 fn read_halves(pid: Option<Pid>) -> Option<Halves> {
     match prlimit(pid) {
         Ok(halves) => Some(halves),
-        // Another user's process (sudo, say) may not be asked by system call, but its limits file is open to all.
+        // The limits of another user's process (sudo, say) may not be read by system call, but its limits file is
+        // readable by all.
         Err(Errno::PERM) => pid.and_then(read_limits_file),
         Err(_) => None,
     }
@@ -235,7 +238,7 @@ fn read_limits_file(pid: Pid) -> Option<Halves> {
     Some(Halves { soft: half()?, hard: half()? })
 }
 
-/// At least 1, so that a limit of a few billion set by somebody else is not taken for a mark of family 0.
+/// At least 1, so that a limit of a few billion that another program set is not taken for a mark of family 0.
 fn random_below(ceiling: u32) -> u32 {
     let mut bytes = [0; 4];
     // An interrupted or short answer leaves zeroes, which the clock then varies enough.

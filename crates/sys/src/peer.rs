@@ -1,9 +1,9 @@
 //! The process at the other end of a local socket, and whether it is confined more than this process is.
 //!
 //! A server that acts for a confined caller lends it the server's own rights, so servers refuse such callers. A process
-//! counts as confined here if it is in another user namespace, or if more system call filters (seccomp) bind it than bind
-//! us. Neither can be shed, both are inherited by everything the process starts, and every sandbox of ours has a filter
-//! whichever other layers the machine has.
+//! counts as confined here if it is in another user namespace, or if more system call filters (seccomp) bind it than
+//! bind us. Neither can be shed, both are inherited by everything the process starts, and each of our sandboxes has a
+//! filter, whichever other layers the machine has.
 
 use crate::mark;
 use crate::process::{Pid, Process};
@@ -38,7 +38,7 @@ pub fn of_unix_socket(socket: impl AsFd) -> PeerConfinement {
     };
     let Ok(process) = process else { return PeerConfinement::Unknown };
     let confinement = of_process(pid);
-    // Looked at last: as long as this very process lives, the number was its own while we read its files.
+    // Looked at last: if this same process still lives, the number was its own while its files were read.
     if process.is_alive() { confinement } else { PeerConfinement::Unknown }
 }
 
@@ -79,7 +79,7 @@ fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {
     if answer != 0 {
         return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::SRCH));
     }
-    // SAFETY: the call succeeded, so the number is a new descriptor that is ours alone.
+    // SAFETY: the call succeeded, so the number is a new descriptor that has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
@@ -88,7 +88,7 @@ pub fn of_process(pid: Pid) -> PeerConfinement {
     Own::now().map_or(PeerConfinement::Unknown, |own| own.compared_with(pid))
 }
 
-/// This process, for comparisons with many others.
+/// This process, for comparison with many others.
 struct Own {
     filters: Filters,
     user_namespace: u64,
@@ -123,8 +123,9 @@ struct Filters {
 
 impl Filters {
     fn of(pid: Pid) -> Option<Self> {
-        // One read: a process table of hundreds is gone through for one connection. The file has about 1,500 bytes; only the
-        // list of groups, which comes before what we look for, can make it longer, and then it is read again.
+        // Uses a single read, because one connection can take a walk over hundreds of processes. The file has about
+        // 1,500 bytes; only the list of groups, which comes before the wanted lines, can make it longer, and then it is
+        // read again.
         let mut status = [0; 4096];
         let length = fs::File::open(format!("/proc/{pid}/status")).ok()?.read(&mut status).ok()?;
         if length == status.len() {
@@ -146,8 +147,8 @@ fn user_namespace(pid: Pid) -> std::io::Result<u64> {
     fs::metadata(format!("/proc/{pid}/ns/user")).map(|it| it.ino())
 }
 
-/// The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is open to
-/// all, and an unprivileged process cannot give a new namespace the map that we have.
+/// The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is
+/// readable by all, and an unprivileged process cannot give a new namespace the map that this process has.
 fn compare_user_maps(pid: Pid) -> PeerConfinement {
     let map = |pid: Pid| fs::read(format!("/proc/{pid}/uid_map")).ok();
     match (map(Pid::of_this_process()), map(pid)) {
@@ -164,13 +165,14 @@ pub enum Holder {
     Unconfined,
     /// Confined more than this process.
     Confined,
-    /// None that we can see, though processes in a sandbox of ours run in this network: one of them may hold it.
+    /// No holder that we can see, but one of our sandboxes has processes in this network namespace, and one of them may
+    /// hold it.
     PerhapsConfined,
-    /// None that we can see.
+    /// No holder that we can see.
     Unknown,
 }
 
-/// Looks for the holder of a socket among all processes: milliseconds, where hundreds run.
+/// Finds the holder of a socket among all processes: this takes milliseconds where hundreds run.
 pub fn holder_of_socket(inode: u64) -> Holder {
     let Some(own) = Own::now() else { return Holder::Unknown };
     let (confined, others): (Vec<Pid>, Vec<Pid>) =
@@ -186,9 +188,9 @@ pub fn holder_of_socket(inode: u64) -> Holder {
     }
 }
 
-/// Whether a process of this user in a sandbox of ours holds a socket. Much cheaper than to look for every holder: only
-/// processes that bear a mark are looked at, and asking for one is a single system call. No confined process of ours can shed
-/// its mark.
+/// Whether a process of this user in one of our sandboxes holds a socket. Much cheaper than to look for every holder:
+/// only processes that bear a mark are looked at, and asking for one is a single system call. None of our confined
+/// processes can shed its mark.
 pub fn is_held_in_a_sandbox(inode: u64) -> bool {
     let marked: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
     let own = if marked.is_empty() { None } else { Own::now() };
@@ -202,7 +204,7 @@ fn processes() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::new))
 }
 
-/// Each thread is looked at: a thread can have descriptors of its own, and the first one may be gone.
+/// Each thread is looked at: a thread can have a descriptor table of its own, and the first one may be gone.
 fn holds_socket(pid: Pid, inode: u64) -> bool {
     let wanted = format!("socket:[{inode}]");
     let entries = |path: std::path::PathBuf| fs::read_dir(path).into_iter().flatten().flatten();

@@ -28,7 +28,7 @@ pub fn to_child() -> Result<Pipe, Errno> {
     Ok(Pipe { ours: write, theirs: read })
 }
 
-/// An input that is at its end from the start.
+/// An input that is empty: reading it gives end-of-file at once.
 pub fn nothing() -> Result<OwnedFd, Errno> {
     use rustix::fs::{Mode, OFlags, open};
     above_stdio(open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)

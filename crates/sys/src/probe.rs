@@ -1,12 +1,12 @@
-//! What the kernel offers, where only a system call of its own can tell.
+//! Features of the kernel that only a trial system call can detect.
 
 use crate::lockdown::unix_sockets::UnixSockets;
 
 /// The version of Landlock's interface, if the kernel has Landlock and it is switched on.
 pub fn landlock_version() -> Option<u32> {
     const VERSION: libc::c_uint = 1;
-    // SAFETY: with this flag the kernel takes no attributes, so the pointer is null and the size zero; it makes nothing and
-    // returns a number.
+    // SAFETY: with this flag the kernel takes no attributes, so the pointer is null and the size zero; it makes nothing
+    // and returns a number.
     let answer =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
     u32::try_from(answer).ok()
@@ -22,7 +22,7 @@ pub fn has_filters() -> bool {
     has_filter_action(libc::SECCOMP_RET_ERRNO)
 }
 
-/// Whether a filter can have somebody asked.
+/// Whether a filter can ask a listener.
 pub fn has_filter_listeners() -> bool {
     has_filter_action(libc::SECCOMP_RET_USER_NOTIF)
 }

@@ -1,4 +1,4 @@
-//! One process: its id, its death, and what the kernel says about it.
+//! One process: its id, its exit, and the facts that the kernel shows about it.
 
 use crate::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-/// A process id. It may be signalled by number only while its process is unreaped; everyone else uses a pidfd.
+/// A process id. Only a process that is not reaped yet may be signalled by number; all other code uses a pidfd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pid(u32);
 
@@ -26,7 +26,7 @@ impl Pid {
         self.0
     }
 
-    /// The process that asks.
+    /// The calling process.
     pub fn of_this_process() -> Self {
         Self(std::process::id())
     }
@@ -40,15 +40,16 @@ impl Pid {
     }
 }
 
-/// Keeps other processes of the same user out of this one: its environment, memory and descriptors, as `/proc` and
-/// debuggers show them. Root can look all the same, and so can whoever has `CAP_SYS_PTRACE`. Programs that this process
-/// executes are as open as ever, and there is no core dump of this one.
+/// Hides this process's environment, memory and descriptors from other processes of the same user, as `/proc` and
+/// debuggers show them. Root and processes with `CAP_SYS_PTRACE` can read them all the same. Programs that this process
+/// executes are as open as ever, and this process dumps no core.
 pub fn hide_from_others() -> Result<(), Errno> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
 }
 
-/// Overwrites the values of variables in the environment that the kernel gave this process, which `/proc` shows to root and
-/// `ps e` prints. `std::env` finds those variables empty afterwards, so the environment must have been copied before.
+/// Overwrites the values of variables in the environment that the kernel gave this process, which `/proc` shows to root
+/// and `ps e` prints. `std::env` finds those variables empty afterwards, so the environment must have been copied
+/// before.
 ///
 /// Does nothing in a process with several threads: another one could be reading the environment.
 pub fn erase_variables(is_secret: impl Fn(&OsStr, &OsStr) -> bool) {
@@ -58,8 +59,9 @@ pub fn erase_variables(is_secret: impl Fn(&OsStr, &OsStr) -> bool) {
     if !crate::lockdown::has_one_thread() {
         return;
     }
-    // SAFETY: no other thread exists that could read or change the environment. `environ` is null or an array that ends with
-    // a null, of strings that end with a zero and are this process's own to write; none becomes longer, and the zero stays.
+    // SAFETY: no other thread exists that could read or change the environment. `environ` is null or an array that ends
+    // with a null, of strings that end with a zero and are this process's own to write; none becomes longer, and the
+    // zero stays.
     unsafe {
         let mut variable = environ;
         while !variable.is_null() && !(*variable).is_null() {
@@ -82,7 +84,7 @@ impl fmt::Display for Pid {
     }
 }
 
-/// A process held by a pidfd: the number cannot come to mean another process while this lives.
+/// A process held by a pidfd: as long as this exists, the process is not mistaken for another one with the same number.
 #[derive(Debug)]
 pub struct Process {
     pid: Pid,
@@ -94,19 +96,20 @@ impl Process {
         Self { pid, pidfd }
     }
 
-    /// A process that somebody else took hold of, under the number that it has here.
+    /// A process to which other code opened a pidfd, under the number that it has here.
     pub fn held(pid: Pid, pidfd: OwnedFd) -> Self {
         Self::from_parts(pid, pidfd)
     }
 
-    /// Takes hold of a process by number. `SRCH`: there is none. Anything else: we could not look.
+    /// Opens a pidfd for a process by number. `SRCH`: there is no such process. Any other error: it could not be
+    /// opened.
     pub fn open(pid: Pid) -> Result<Self, Errno> {
         let number = pid.to_rustix().ok_or(Errno::SRCH)?;
         let pidfd = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
         Ok(Self { pid, pidfd })
     }
 
-    /// A second hold on the same process.
+    /// A second pidfd for the same process.
     pub fn try_clone(&self) -> Result<Self, Errno> {
         let pidfd = rustix::io::fcntl_dupfd_cloexec(&self.pidfd, 3)?;
         Ok(Self { pid: self.pid, pidfd })
@@ -122,7 +125,7 @@ impl Process {
         rustix::process::pidfd_send_signal(&self.pidfd, signal.to_rustix())
     }
 
-    /// Sends a signal to its process group. Only for a child of ours that leads its own group and is unreaped.
+    /// Sends a signal to its process group. Only for an unreaped child of this process that leads its own group.
     pub fn signal_group(&self, signal: Signal) -> Result<(), Errno> {
         match self.pid.to_rustix() {
             Some(group) => rustix::process::kill_process_group(group, signal.to_rustix()),
@@ -137,18 +140,18 @@ impl Process {
             match poll(&mut fds, Some(&Timespec::default())) {
                 // Even a poll that does not wait is interrupted, and where many children die at once, it often is.
                 Err(Errno::INTR) => {}
-                // Without an answer it may live, and is not to be forgotten.
+                // Without an answer the process may live, and must not be forgotten.
                 answer => return answer.unwrap_or(0) == 0,
             }
         }
     }
 
-    /// Collects the exit of a child of ours, if it has exited. Answers once.
+    /// Collects the exit of a child of this process, if it has exited. Returns it once.
     pub fn reap(&self) -> Result<Option<Ended>, Errno> {
         wait_for(&self.pidfd, libc::WNOHANG)
     }
 
-    /// Waits, blocking, until a child of ours has exited, and collects it. For bare programs and failed starts.
+    /// Waits, blocking, until a child of this process has exited, and collects it. For bare programs and failed starts.
     pub fn reap_blocking(&self) -> Result<Ended, Errno> {
         wait_for(&self.pidfd, 0)?.ok_or(Errno::CHILD)
     }
@@ -166,10 +169,10 @@ impl AsRawFd for Process {
     }
 }
 
-/// How a child ended and what it used.
+/// A child's exit, and the resources that it used.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// Code or signal.
+    /// Its code or signal.
     pub how: How,
     /// CPU time in user mode, with descendants it waited for.
     pub cpu_user: Duration,
@@ -179,19 +182,19 @@ pub struct Ended {
     pub peak_memory: u64,
 }
 
-/// Code or signal, never mixed up.
+/// An exit code or a signal, never mixed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It called `exit`.
+    /// The process called `exit`.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal ended the process.
     Signalled(Signal),
-    /// Somebody else collected it, and the answer with it.
+    /// Other code collected the child, and its exit status with it.
     Unknown,
 }
 
 impl Ended {
-    /// The end of a child that somebody else collected.
+    /// The end of a child that other code collected.
     pub const UNKNOWN: Self =
         Self { how: How::Unknown, cpu_user: Duration::ZERO, cpu_system: Duration::ZERO, peak_memory: 0 };
 }
@@ -242,15 +245,16 @@ fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
 }
 
-/// Collects a dead child of ours by number: only for orphans that the kernel gave us, which nobody else waits for.
+/// Collects a dead child by number: only for orphans that the kernel reparented to this process, for which no other
+/// code waits.
 pub fn reap_orphan(pid: Pid) {
     let Some(pid) = pid.to_rustix() else { return };
     let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOHANG;
-    // An error means that it is not ours or already gone: nothing to do in either case.
+    // An error means that it is not our child or is already gone: nothing to do in either case.
     let _ = rustix::process::waitid(rustix::process::WaitId::Pid(pid), options);
 }
 
-/// Waits for a child of ours that is exiting, and collects it: for one that somebody else started as our child.
+/// Waits for an exiting child, and collects it: for one that another process started as our child.
 pub fn reap_exiting(pid: Pid) {
     let Some(pid) = pid.to_rustix() else { return };
     let wait =
@@ -280,7 +284,7 @@ pub fn command_line(pid: Pid) -> Option<String> {
 
 /// When a process started, in clock ticks since boot: with its number, this names one process for ever.
 pub fn start_ticks(pid: Pid) -> Option<u64> {
-    // The file says that it is empty, so reading it whole would feel its way in six calls, at every start of a session.
+    // The file reports the size 0, so reading it whole would need six calls, at every start of a session.
     let mut stat = [0; 512];
     let length = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut stat).ok()?;
     let stat = &stat[..length];
@@ -311,8 +315,8 @@ pub fn parent_of(pid: Pid) -> Option<Pid> {
     line.trim().parse().ok().map(Pid)
 }
 
-/// The leader of the session (`setsid`) it is in, if there is such a process. The number cannot become another's as long as
-/// somebody is in that session, though the leader may be long gone.
+/// The leader of the session (`setsid`) that it is in, if there is such a process. No other process can get that number
+/// as long as the session has a member, even if the leader is long gone.
 pub fn session_of(pid: Pid) -> Option<Pid> {
     // SAFETY: takes a number and gives one.
     let leader = unsafe { libc::getsid(pid.raw()) };
@@ -326,7 +330,7 @@ pub fn group_of(pid: Pid) -> Option<Pid> {
     numbered(group)
 }
 
-/// Threads of the kernel are in session and group 0, which is nobody; rustix takes that for impossible.
+/// Kernel threads are in session and group 0, which is no process; rustix takes that for impossible.
 fn numbered(answer: libc::pid_t) -> Option<Pid> {
     u32::try_from(answer).ok().filter(|number| *number > 0).map(Pid)
 }
@@ -345,8 +349,8 @@ mod tests {
         assert!(group_of(me).is_some());
     }
 
-    /// A thousand sessions were ended at once, and six of them lived on: the signal of another child's death had
-    /// interrupted the question whether they were alive.
+    /// A regression: a thousand sessions were ended at once, and six of them lived on, because the signal of another
+    /// child's death had interrupted the poll that asked whether they were alive.
     #[test]
     fn a_signal_in_the_middle_of_the_question_does_not_make_a_process_dead() {
         static HEARD: AtomicU32 = AtomicU32::new(0);

@@ -21,12 +21,12 @@ impl Default for Size {
     }
 }
 
-/// A new terminal.
+/// A new pseudo-terminal.
 #[derive(Debug)]
 pub struct Pty {
-    /// Our end, non-blocking. Reading it gives what the terminal shows; writing it is typing.
+    /// Our end, non-blocking. Reading it gives the output of programs; writing to it is typing.
     pub master: OwnedFd,
-    /// The end that programs use. As long as somebody holds it, the master does not report its end.
+    /// The end that programs use. While any descriptor for it is open, the master does not report its end.
     pub slave: OwnedFd,
 }
 
@@ -49,7 +49,7 @@ pub fn resize(master: impl AsFd, size: Size) -> Result<(), Errno> {
     rustix::termios::tcsetwinsize(master, winsize)
 }
 
-/// The size as the kernel has it.
+/// The size that the kernel has stored.
 pub fn size(master: impl AsFd) -> Result<Size, Errno> {
     let size = rustix::termios::tcgetwinsize(master)?;
     Ok(Size { rows: size.ws_row, cols: size.ws_col })
@@ -58,9 +58,9 @@ pub fn size(master: impl AsFd) -> Result<Size, Errno> {
 /// How the terminal treats input right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputMode {
-    /// Lines are edited and handed over whole; the end-of-file character means something.
+    /// The kernel edits lines and passes them on whole; the end-of-file character has a meaning.
     pub canonical: bool,
-    /// What is typed is shown.
+    /// The terminal echoes typed input.
     pub echo: bool,
     /// The character that ends the input at the start of a line (usually Ctrl-D).
     pub end_of_file: u8,

@@ -1,9 +1,10 @@
-//! Numbers that a process shows to every process of this machine while it lives: locks on ranges of a file in memory, which
-//! `/proc/locks` lists with both their ends. An ordinary user cannot read the descriptors of a process that hides them
-//! (`hide_from_others`), and a file would disappear with its directory; these locks stay, and end with the process.
+//! Numbers that a process shows to every process of this machine while it lives: locks on ranges of a file in memory,
+//! which `/proc/locks` lists with both their ends. An ordinary user cannot read the descriptors of a process that hides
+//! them (`hide_from_others`), and a file would disappear with its directory; these locks stay, and end with the
+//! process.
 //!
-//! No process ever waits for such a lock, because the file has no name. Any process can show numbers for any topic, so a reader may
-//! only take them as a lower bound.
+//! No process ever waits for such a lock, because the file has no name. Any process can show numbers for any topic, so
+//! a reader may only take them as a lower bound.
 
 use std::fs;
 use std::io;
@@ -16,13 +17,13 @@ use rustix::fs::{MemfdFlags, memfd_create};
 const NUMBER_BITS: u32 = 32;
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 
-/// What the shown numbers are about.
+/// The subject of the published numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topic(u64);
 
 impl Topic {
-    /// The same name gives the same topic in every version of every program (FNV-1a), which the hashers of the standard library do
-    /// not promise.
+    /// The same name gives the same topic in every version of every program (FNV-1a), which the hashers of the standard
+    /// library do not promise.
     pub fn of(name: &[u8]) -> Self {
         let hash = name.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -40,17 +41,17 @@ impl Topic {
     }
 }
 
-/// The numbers that this process shows. They disappear with it.
+/// The numbers that this process publishes. They disappear when it ends.
 #[derive(Debug)]
 pub struct Published(OwnedFd);
 
 impl Published {
-    /// Shows nothing yet.
+    /// Publishes no number yet.
     pub fn new() -> io::Result<Self> {
         Ok(Self(memfd_create("windlass-numbers", MemfdFlags::CLOEXEC)?))
     }
 
-    /// Shows more numbers. Those that do not fit are left out.
+    /// Publishes more numbers. Those that do not fit are left out.
     pub fn add(&self, topic: Topic, numbers: &RangeInclusive<u64>) -> io::Result<()> {
         if *numbers.end() > NUMBER_MASK {
             return Ok(());
@@ -70,7 +71,7 @@ impl Published {
     }
 }
 
-/// The highest number that a living process shows for this topic.
+/// The highest number that a living process publishes for this topic.
 pub fn highest(topic: Topic) -> Option<u64> {
     highest_in(&fs::read_to_string("/proc/locks").ok()?, topic)
 }

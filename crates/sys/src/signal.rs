@@ -8,28 +8,28 @@ use std::str::FromStr;
 pub struct Signal(i32);
 
 impl Signal {
-    /// The polite request to end.
+    /// Asks the process to end.
     pub const TERM: Self = Self(libc::SIGTERM);
-    /// The end.
+    /// Ends the process; cannot be caught.
     pub const KILL: Self = Self(libc::SIGKILL);
-    /// The terminal went away.
+    /// The terminal has hung up.
     pub const HUP: Self = Self(libc::SIGHUP);
     /// Ctrl-C.
     pub const INT: Self = Self(libc::SIGINT);
     /// Ctrl-\.
     pub const QUIT: Self = Self(libc::SIGQUIT);
-    /// Go on after a stop.
+    /// Continues a stopped process.
     pub const CONT: Self = Self(libc::SIGCONT);
-    /// Stop, not to be caught.
+    /// Stops the process; cannot be caught.
     pub const STOP: Self = Self(libc::SIGSTOP);
-    /// Nobody reads what was written.
+    /// A write to a pipe that has no reader.
     pub const PIPE: Self = Self(libc::SIGPIPE);
-    /// A child has died. Who ignores it need not collect its children.
+    /// A child has died. A process that ignores this signal need not collect its children.
     pub const CHLD: Self = Self(libc::SIGCHLD);
 
-    /// More CPU time than a process may use.
+    /// The process has used more CPU time than it may.
     pub const XCPU: Self = Self(libc::SIGXCPU);
-    /// A larger file than a process may write.
+    /// The process has written a larger file than it may.
     pub const XFSZ: Self = Self(libc::SIGXFSZ);
 
     /// The kernel's number for it.
@@ -42,10 +42,10 @@ impl Signal {
     }
 }
 
-/// Makes this process deaf to signals.
+/// Makes this process ignore signals.
 pub fn ignore(signals: &[Signal]) {
     for signal in signals {
-        // SAFETY: SIG_IGN runs no code of ours.
+        // SAFETY: with SIG_IGN none of our code runs in a handler.
         unsafe { libc::signal(signal.0, libc::SIG_IGN) };
     }
 }
@@ -93,7 +93,7 @@ impl fmt::Display for Signal {
     }
 }
 
-/// The text names no signal.
+/// The text is not the name of a signal.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown signal `{0}`: use a name such as TERM, SIGINT or a number from 1 to 31")]
 pub struct UnknownSignal(String);

@@ -16,12 +16,12 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
-/// Everything a child is started with. Nothing else is inherited: no descriptor, no signal setting, no variable.
+/// The parameters of a start. The child inherits nothing else: no descriptor, no signal setting, no variable.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The file to execute: a path, already found.
+    /// The path of the file to execute, already found.
     pub program: &'a CStr,
-    /// The arguments, the name the program sees itself under first.
+    /// The arguments, beginning with the name under which the program sees itself.
     pub arguments: &'a [CString],
     /// The whole environment, `NAME=value`.
     pub environment: &'a [CString],
@@ -33,13 +33,14 @@ pub struct Launch<'a> {
     pub mark: Option<(RuntimeTag, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
-    /// What the kernel is to hold each of its processes to.
+    /// The limits that the kernel enforces on each of its processes.
     pub limits: ProcessLimits,
-    /// The control groups it enters before it is the program: what is written to, see [`crate::cgroup::Leaf::entries`].
+    /// The control groups that it enters before it executes the program, by their entry files, see
+    /// [`crate::cgroup::SessionCgroup::entries`].
     pub groups: &'a [BorrowedFd<'a>],
     /// Further descriptors, which the child finds from [`FIRST_PASSED`] on, in this order.
     pub passed: &'a [BorrowedFd<'a>],
-    /// Whose child it becomes.
+    /// The process whose child it becomes.
     pub kinship: Kinship,
 }
 
@@ -48,17 +49,17 @@ pub const FIRST_PASSED: i32 = 3;
 /// The most descriptors that can be passed.
 pub const MOST_PASSED: usize = 5;
 
-/// Whose child a new process is.
+/// The parent of a new process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinship {
-    /// That of the process that starts it.
+    /// The process that starts it.
     #[default]
     Child,
-    /// That of the parent of the process that starts it, which alone can wait for it then.
+    /// The parent of the process that starts it: only that parent can then wait for it.
     Sibling,
 }
 
-/// What the child reads and writes.
+/// The child's standard streams.
 #[derive(Clone, Copy, Debug)]
 pub enum Stdio<'a> {
     /// Three separate ends.
@@ -81,31 +82,31 @@ pub enum Stdio<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum SpawnStep {
-    /// Making the process: the limit on processes, or memory.
+    /// Creating the process: fails at the limit on processes, or for lack of memory.
     Clone,
-    /// A session of its own.
+    /// Creating a session of its own.
     Session,
-    /// The controlling terminal.
+    /// Taking the controlling terminal.
     Terminal,
-    /// Descriptors 0 to 2.
+    /// Setting up descriptors 0 to 2.
     Descriptors,
     /// Entering the working directory.
     Directory,
-    /// Limits and the mark.
+    /// Setting limits and the mark.
     Limits,
-    /// Its control groups.
+    /// Entering its control groups.
     Groups,
     /// Executing the program.
     Execute,
 }
 
-/// A start that did not happen. Nothing is left of it.
+/// A start that failed. Nothing is left of the child, unless `uncollected` names it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{step:?} failed: {errno}")]
 pub struct LaunchFailure {
-    /// Where.
+    /// The failed step.
     pub step: SpawnStep,
-    /// Why.
+    /// The kernel's error.
     pub errno: Errno,
     /// The number of a sibling that has exited and that only the common parent can collect.
     pub uncollected: Option<Pid>,
@@ -118,7 +119,7 @@ impl LaunchFailure {
 }
 
 /// Starts the child: leader of its own session and process group, signals at their defaults, none blocked, no core
-/// dumps. Returns when the program runs or has failed to.
+/// dumps. Returns when the program runs or its start has failed.
 pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
     if launch.passed.len() > MOST_PASSED {
         return Err(LaunchFailure::before_the_child(SpawnStep::Descriptors, Errno::TOOBIG));
@@ -129,7 +130,7 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
         .unwrap_or_else(|errno| Err(LaunchFailure::before_the_child(SpawnStep::Descriptors, errno)))
 }
 
-/// The same with low numbers for what the child gets, its own three first.
+/// The same with low numbers for the child's descriptors, its own three first.
 fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFailure> {
     let arguments = pointers(launch.arguments);
     let environment = pointers(launch.environment);
@@ -155,15 +156,15 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
     match order.failed {
         None => Ok(process),
         Some((step, errno)) => {
-            // It has exited already; collecting it leaves no zombie of a start that never was. That of a sibling is left
-            // to the parent.
+            // The child has exited already; collecting it here leaves no zombie of a failed start. A sibling is left to
+            // the parent.
             let uncollected = process.reap_blocking().is_err().then_some(process.pid());
             Err(LaunchFailure { step, errno: Errno::from_raw_os_error(errno), uncollected })
         }
     }
 }
 
-/// How many descriptors every child has.
+/// The number of descriptors that every child has.
 const OWN: usize = 3;
 
 impl<'a> Stdio<'a> {
@@ -175,7 +176,7 @@ impl<'a> Stdio<'a> {
     }
 }
 
-/// What the child reads from our memory, and the one field it writes.
+/// The parameters that the child reads from our memory, and the one field that it writes.
 struct ChildSetup<'a> {
     program: *const c_char,
     arguments: *const *const c_char,
@@ -185,7 +186,7 @@ struct ChildSetup<'a> {
     controlling_terminal: bool,
     passed: [c_int; MOST_PASSED],
     table: Table,
-    /// The first number above all of these.
+    /// The first number above all of the child's descriptors.
     beyond: c_int,
     kinship: Kinship,
     mark: Option<Halves>,
@@ -203,7 +204,8 @@ fn pointers(strings: &[CString]) -> Vec<*const c_char> {
 const STACK: usize = 32 * 1024;
 
 thread_local! {
-    /// One per spawning thread: the thread stands still while a child uses it, so it is never used twice at once.
+    /// One stack for each thread that starts children: the thread stands still while a child uses it, so it is never
+    /// used twice at once.
     static CHILD_STACK: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -216,7 +218,7 @@ fn clone_and_run(order: &mut ChildSetup<'_>) -> Result<Process, LaunchFailure> {
         let kinship = if order.kinship == Kinship::Sibling { libc::CLONE_PARENT } else { 0 };
         let table = if order.table == Table::CopiesBeginning { libc::CLONE_FILES } else { 0 };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | kinship | table;
-        // SAFETY: the stack holds STACK bytes and is used by nobody else until the child execs or exits, because
+        // SAFETY: the stack holds STACK bytes and is not used by any other code until the child execs or exits, because
         // CLONE_VFORK suspends this thread until then and the borrow is exclusive. `order` outlives the call for the
         // same reason. `run_in_child` makes system calls only. With CLONE_PIDFD the fifth argument receives the pidfd.
         let pid = unsafe {
@@ -226,13 +228,13 @@ fn clone_and_run(order: &mut ChildSetup<'_>) -> Result<Process, LaunchFailure> {
         if pid < 0 {
             return Err(LaunchFailure::before_the_child(SpawnStep::Clone, last_errno()));
         }
-        // SAFETY: the kernel stored a new descriptor there, owned by nobody else.
+        // SAFETY: the kernel stored a new descriptor there, which has no other owner.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         Ok(Process::from_parts(Pid::new(pid.unsigned_abs()), pidfd))
     })
 }
 
-/// No handler of ours may run in the child while it shares our memory.
+/// Runs `work` with all signals blocked: none of our handlers may run in the child while it shares our memory.
 fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: both sets are initialised by the calls before they are used; the mask of this thread is put back below.
     let before = unsafe {
@@ -248,9 +250,9 @@ fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
     answer
 }
 
-/// The child, from its first instruction to `exec`.
+/// Runs in the child, from its first instruction to `exec`.
 extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
-    // SAFETY: the parent passed its `Order` and stands still, so this is the only reference in use.
+    // SAFETY: the parent passed its `ChildSetup` and stands still, so this is the only reference in use.
     let order = unsafe { &mut *argument.cast::<ChildSetup<'_>>() };
     if let Err(step) = become_the_program(order) {
         order.failed = Some((step, last_errno().raw_os_error()));
@@ -261,10 +263,10 @@ extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
 
 /// Returns only on failure, with `errno` as the failed call left it.
 fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
-    // SAFETY: only system calls on values the parent prepared; see the module's description.
+    // SAFETY: only system calls on values that the parent prepared; see the module's description.
     unsafe {
         default_signals();
-        // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits, and
+        // The mark comes first: as long as this child holds a copy of the pipe to the guardian, the guardian waits, and
         // afterwards it finds the mark.
         check(set_limits(order), SpawnStep::Limits)?;
         check(enter_groups(order), SpawnStep::Groups)?;
@@ -281,8 +283,8 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
             check(libc::dup2(source, first_unused), SpawnStep::Descriptors)?;
             first_unused += 1;
         }
-        // Everything of ours closes on exec anyway; this closes what an embedding program left open. A kernel before
-        // 5.9 has no such call and goes without.
+        // All our descriptors close on exec anyway; this closes those that an embedding program left open. A kernel
+        // before 5.9 does not have the call, and then they stay open.
         libc::syscall(libc::SYS_close_range, first_unused, libc::c_uint::MAX, 0);
         check(libc::chdir(order.directory), SpawnStep::Directory)?;
         unblock_signals();
@@ -291,15 +293,16 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
     Err(SpawnStep::Execute)
 }
 
-/// Up to here the child has our own table of descriptors. It gets a copy of its beginning: whatever lies beyond is neither
-/// copied nor closed, however much it is.
+/// Gives the child a descriptor table of its own; until now it shares that of the runtime. The table is a copy of the
+/// beginning: descriptors beyond are neither copied nor closed, however many there are.
 ///
 /// # Safety
 /// Only in the child.
 unsafe fn own_descriptors(order: &ChildSetup<'_>) -> c_int {
     match order.table {
         Table::CopiedWhole => 0,
-        // SAFETY: only this process's table changes, and nothing that it needs lies beyond.
+        // SAFETY: only this process's descriptor table changes, and the process needs no descriptor from this number
+        // on.
         Table::CopiesBeginning => unsafe {
             let unshare = libc::CLOSE_RANGE_UNSHARE;
             let answer = libc::syscall(libc::SYS_close_range, order.beyond, libc::c_uint::MAX, unshare);
@@ -315,8 +318,8 @@ fn check(answer: c_int, step: SpawnStep) -> Result<(), SpawnStep> {
 /// # Safety
 /// Only in the child, with all signals blocked.
 unsafe fn default_signals() {
-    /// The kernel's own layout, all zeroes: SIG_DFL, no flags, an empty mask. The wrapper of libc refuses the two signals
-    /// it uses itself, which an ancestor may have left ignored.
+    /// The kernel's own layout, all zeroes: SIG_DFL, no flags, an empty mask. The wrapper of libc refuses the two
+    /// signals it uses itself, which an ancestor may have left ignored.
     const DEFAULT: [u64; 4] = [0; 4];
     const SET_SIZE: usize = 8;
     for signal in 1..=64 {
@@ -366,7 +369,8 @@ unsafe fn set_limits(order: &ChildSetup<'_>) -> c_int {
     }
 }
 
-/// Everything that this process starts is born in the groups it is in, so none can be missed.
+/// Enters the control groups before `exec`: all processes that the child starts begin in its groups, so none can be
+/// missed.
 ///
 /// # Safety
 /// Only in the child.

@@ -1,4 +1,4 @@
-//! The terminal a person sits at: raw mode and hidden input that are always undone, and its size.
+//! The user's terminal: raw mode and hidden input that are always undone, and its size.
 
 use crate::pty::Size;
 use rustix::fd::{AsFd, OwnedFd};
@@ -15,7 +15,7 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Every key goes through untouched until this is dropped.
+    /// Enters raw mode: until this is dropped, every key is passed on unchanged.
     pub fn enter(terminal: impl AsFd) -> Result<Self, Errno> {
         let terminal = rustix::io::fcntl_dupfd_cloexec(terminal, 3)?;
         let before = tcgetattr(&terminal)?;
@@ -28,22 +28,23 @@ impl RawMode {
 
 impl Drop for RawMode {
     fn drop(&mut self) {
-        // Nothing can be done about a terminal that went away meanwhile.
+        // If the terminal went away meanwhile, there is nothing to restore.
         let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
     }
 }
 
-/// A terminal that does not show what is typed, for as long as this value lives.
+/// Hides typed input for as long as this value lives.
 ///
-/// Ctrl-C is typed like any other key, and ends the line: as a signal it could end us with the terminal still mute.
+/// Ctrl-C is read like any other key, and ends the line: as a signal it could end this process while the terminal is
+/// still without echo.
 #[derive(Debug)]
 pub struct HiddenInput {
-    /// Undoes it.
+    /// Restores the terminal.
     _before: RawMode,
 }
 
 impl HiddenInput {
-    /// From now on lines are read unseen. What was typed before is thrown away.
+    /// Turns echo off, so that lines are read unseen. Input that was typed before is discarded.
     pub fn begin(terminal: impl AsFd) -> Result<Self, Errno> {
         let terminal = rustix::io::fcntl_dupfd_cloexec(terminal, 3)?;
         let before = tcgetattr(&terminal)?;
@@ -55,7 +56,8 @@ impl HiddenInput {
     }
 }
 
-/// Throws away what was typed and not read yet, also the part of a line that a terminal in line mode still keeps to itself.
+/// Discards input that was typed and not read yet, also the part of a line that a terminal in line mode has not passed
+/// on yet.
 pub fn discard_input(terminal: impl AsFd) -> Result<(), Errno> {
     tcflush(terminal, QueueSelector::IFlush)
 }

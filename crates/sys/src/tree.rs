@@ -1,9 +1,10 @@
-//! Everything a child started, however it tried to get away.
+//! All processes that a child started, even those that tried to escape.
 //!
 //! Two facts make this complete and cheap. As a *subreaper*, this process inherits every descendant whose parent died,
-//! and the kernel hangs those orphans on its main thread: one small file tells that a session left nothing. And every
-//! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each. One that shed
-//! its mark is recognised by its session's leader, which it cannot change without becoming one itself.
+//! and the kernel makes those orphans children of its main thread: one small file shows that a session left nothing.
+//! And every member bears the session's *mark*, so one walk over the process table finds the rest by a system call
+//! each. One that shed its mark is recognised by its session's leader, which it cannot change without becoming one
+//! itself.
 
 use crate::mark::{Fate, Mark, RuntimeTag, marks_on};
 use crate::process::{Pid, Process, session_of};
@@ -16,14 +17,14 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Tells whose a process is.
+/// Tells to which session a process belongs.
 pub trait Recognise {
     /// The mark of the session that a process belongs to.
     fn mark_of(&self, pid: Pid) -> Option<Mark>;
 }
 
-/// By the mark that it bears. One that shed it, by changing that limit, is recognised by the leader of its session (`setsid`), as
-/// long as that lives and bears it.
+/// By the mark that it bears. A process that shed its mark, by changing that limit, is recognised by the leader of its
+/// session (`setsid`), as long as the leader lives and bears the mark.
 impl Recognise for RuntimeTag {
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
         self.on(pid).or_else(|| self.on(session_of(pid)?))
@@ -36,13 +37,13 @@ impl<T: Recognise> Recognise for &T {
     }
 }
 
-/// The right to every descendant whose parent died, and the list of those there are now.
+/// The right to adopt every descendant whose parent died, and the list of the adopted ones.
 ///
-/// The list is opened once and read again from its start: every session's end looks at it, and a look that needs no
-/// descriptor cannot fail for want of one.
+/// The list is opened once and read again from its start: it is read at every session's end, and a look that needs no
+/// new descriptor cannot fail for lack of one.
 #[derive(Debug)]
 pub struct Adoption {
-    /// `None` on a kernel built without it: then everyone is looked at.
+    /// `None` on a kernel built without it: then all processes are looked at.
     list: Option<File>,
 }
 
@@ -55,7 +56,7 @@ pub fn adopt_orphans() -> Adoption {
 }
 
 impl Adoption {
-    /// The processes hanging on this process's main thread: orphans, and children it started itself.
+    /// The children of this process's main thread: orphans, and children that it started itself.
     pub fn adopted(&self) -> io::Result<Vec<Pid>> {
         let Some(list) = &self.list else { return everyone()?.collect() };
         let text = read_from_the_start(list)?;
@@ -63,18 +64,18 @@ impl Adoption {
         Ok(words.filter_map(|word| word.parse().ok().map(Pid::new)).collect())
     }
 
-    /// Whether, besides those who are known (a root, while that lives, and a watcher), somebody with a wanted mark hangs on
-    /// this process; also `true` where we could not look.
+    /// Whether this process has a child with a wanted mark besides the known ones (a root, while it lives, and a
+    /// supervisor); also `true` where we could not look.
     ///
-    /// One look is no proof: who is listed may have left a child and died before it was looked at, and the kernel may skip a
-    /// child whose elder sibling is collected while the list is read. When the same list is read again after everybody wanted
-    /// on it was seen dead, nobody was there: who lives then would be on it.
+    /// One look proves nothing: a listed process may have left a child and died before it was looked at, and the kernel
+    /// may skip a child whose elder sibling is collected while the list is read. When the same list is read again after
+    /// every wanted process on it was seen dead, no such process is left: a living one would be on the list.
     pub fn has_orphans(&self, who: impl Recognise, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
         let mut before = Vec::new();
         for _ in 0..MOST_LOOKS {
             let Ok(mut adopted) = self.adopted() else { return true };
             if self.list.is_none() {
-                // Everybody on the machine: only ours have to stand still.
+                // Without the list these are all processes on the machine: only ours must be the same in two looks.
                 adopted.retain(|pid| who.mark_of(*pid).is_some());
             }
             let is_orphan = |pid: &Pid| !known.contains(pid) && who.mark_of(*pid).is_some_and(&wanted);
@@ -90,10 +91,10 @@ impl Adoption {
     }
 }
 
-/// After so many looks at processes that come and go all the time, nothing is proved.
+/// After this many looks at processes that come and go all the time, nothing is proved.
 const MOST_LOOKS: usize = 32;
 
-/// A file of the kernel's says nothing about its length: its end is where nothing more comes.
+/// Files of `/proc` report no length: the end is where a read returns nothing.
 fn read_from_the_start(file: &File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut chunk = [0; 1024];
@@ -130,20 +131,21 @@ fn any_thread_has_children(threads: &str) -> bool {
 fn thread_has_children(thread: &Path) -> bool {
     match fs::read(thread.join("children")) {
         Ok(children) => !children.is_empty(),
-        // The thread ended meanwhile, or the kernel has no such file: then only the walk over all processes tells.
+        // The thread ended meanwhile, or the kernel has no such file: then only a walk over all processes shows whether
+        // it has children.
         Err(_) => true,
     }
 }
 
-/// All living processes whose mark is wanted, each held so that its number cannot be reused. What could not be looked
-/// at is left out: this is for telling, not for ending.
+/// All living processes whose mark is wanted, each held so that its number cannot be reused. Processes that could not
+/// be looked at are left out: this is for reports, not for ending processes.
 pub fn members(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> Vec<Process> {
     living(who, wanted).flatten().collect()
 }
 
-/// The same, one by one while the process table is walked. Whoever signals them as they come leaves no time to fork: the
-/// kernel lists processes in the order of their numbers, so a child made meanwhile usually still lies ahead. An error
-/// means that we could not look (out of descriptors, say), and that there may be more.
+/// The same, one by one while the process table is walked. A caller that signals them as they come leaves them no time
+/// to fork: the kernel lists processes in the order of their numbers, so a child made meanwhile usually still lies
+/// ahead. An error means that we could not look (out of descriptors, say), and that there may be more.
 pub fn living(
     who: impl Recognise,
     wanted: impl Fn(Mark) -> bool,
@@ -156,7 +158,8 @@ pub fn living(
     };
     let found = everyone.into_iter().flatten().filter_map(move |pid| match pid {
         Ok(pid) if pid == me || !bears(pid) => None,
-        // Held first, asked again then: had the number changed hands, the one we hold is dead and cannot be hit.
+        // Held first, checked again afterwards: if the number was reused in between, the held process is dead and
+        // cannot be hit.
         Ok(pid) => match Process::open(pid) {
             Ok(process) => (bears(pid) && process.is_alive()).then_some(Ok(process)),
             Err(Errno::SRCH) => None,
@@ -167,10 +170,10 @@ pub fn living(
     blind.into_iter().chain(found)
 }
 
-/// Whether no process with a wanted mark is alive, for sure. One walk that finds none does not prove it: the walk may have missed
-/// a process whose pid the kernel had allocated and did not show yet, or whose pid wrapped around. The parent of that process
-/// existed then, bears the mark, and is alive or has died since. So no process is left when a walk finds no living one and no
-/// new dead one.
+/// Whether no process with a wanted mark is alive, for sure. One walk that finds none does not prove it: the walk may
+/// have missed a process whose pid the kernel had allocated and did not show yet, or whose pid wrapped around. The
+/// parent of that process existed then, bears the mark, and is alive or has died since. So no process is left when a
+/// walk finds no living one and no new dead one.
 pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     let mut dead_before = HashSet::new();
     for _ in 0..MOST_LOOKS {
@@ -178,7 +181,7 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
         let Ok(everyone) = everyone() else { return false };
         for pid in everyone {
             let Ok(pid) = pid else { return false };
-            // A dead process keeps its mark until it is collected. The death of any other says nothing.
+            // A dead process keeps its mark until it is collected. Deaths of unmarked processes prove nothing.
             if !who.mark_of(pid).is_some_and(&wanted) {
                 continue;
             }
@@ -195,13 +198,13 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     false
 }
 
-/// The families among these of which processes live that should have ended with their runtime.
+/// Those of `families`, numbers of runtime tags, of which processes live that should have ended with their runtime.
 pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
     living_marks(families).into_iter().map(|mark| mark.runtime_tag().family()).collect()
 }
 
-/// The marks of these families that living processes bear and that should have ended with their runtime, by one walk over the
-/// process table.
+/// The marks with these runtime tags that living processes bear and that should have ended with their runtime, by one
+/// walk over the process table.
 pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
     let mut living = HashSet::new();
     if families.is_empty() {
@@ -220,8 +223,8 @@ pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
     living
 }
 
-/// Stops all living processes whose mark is wanted, over and over until a look finds nobody new: a tree that multiplies
-/// faster than it can be ended stands still afterwards. Returns how many stand.
+/// Stops all living processes whose mark is wanted, again and again until a look finds no new one: a tree that
+/// multiplies faster than it can be ended stands still afterwards. Returns how many processes are stopped.
 pub fn freeze(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> usize {
     let mut standing = HashSet::new();
     // Each look finds the children made during the one before, which are fewer each time.
@@ -229,7 +232,7 @@ pub fn freeze(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> usize {
         let before = standing.len();
         for process in living(&who, &wanted).flatten() {
             if standing.insert(process.pid()) {
-                // One that is gone by now needs none, and one that is not ours to signal goes on.
+                // A process that is gone by now needs no signal, and one that this user may not signal goes on.
                 let _ = process.signal(Signal::STOP);
             }
         }

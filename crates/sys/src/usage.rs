@@ -1,5 +1,5 @@
-//! What processes use, from the process table alone: CPU time, memory, threads, descriptors, bytes written. One small file
-//! a process tells most of it; the dearer ones are read only by whoever wants them.
+//! The resources that processes use, from the process table alone: CPU time, memory, threads, descriptors, bytes
+//! written. One small file for each process has most of it; the more expensive ones are read only on request.
 
 use crate::mark::{Mark, RuntimeTag, marks_on};
 use crate::process::Pid;
@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// What some processes use together.
+/// The resources that some processes use together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Processes and their threads, as the kernel counts them against limits.
@@ -21,7 +21,7 @@ pub struct Usage {
     pub processes: u64,
     /// CPU time, with that of children they waited for.
     pub cpu: Duration,
-    /// Resident memory; what several share is counted for each.
+    /// Resident memory; pages that several processes share are counted for each.
     pub resident: u64,
     /// The most descriptors that any of them has open.
     pub files: u64,
@@ -40,16 +40,16 @@ impl AddAssign for Usage {
     }
 }
 
-/// What is asked beyond the first small file.
+/// The fields that need more than the first small file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UsageFields {
     /// How many descriptors are open.
     pub files: bool,
-    /// How much was written to disks.
+    /// How many bytes were written to disks.
     pub written: bool,
 }
 
-/// What these processes use together. Those that are gone use nothing.
+/// The resources that these processes use together. Processes that are gone use nothing.
 pub fn of(processes: &[Pid], wanted: UsageFields) -> Usage {
     let mut sum = Usage::default();
     for usage in processes.iter().filter_map(|pid| of_one(*pid, wanted)) {
@@ -58,9 +58,9 @@ pub fn of(processes: &[Pid], wanted: UsageFields) -> Usage {
     sum
 }
 
-/// The share of the memory that these processes have between them: what several have in common is counted once, and what they
-/// hold in files without a name is counted, mapped or not. Much dearer than the resident memory. What may not be asked counts
-/// as resident.
+/// The memory that these processes use between them: pages that several have in common are counted once, and the
+/// content of files without a name is counted, mapped or not. Much more expensive than the resident memory. A process
+/// whose share may not be read counts with its resident memory.
 pub fn proportional_memory(processes: &[Pid]) -> u64 {
     let resident = |pid: Pid| of_one(pid, UsageFields::default()).map_or(0, |usage| usage.resident);
     let share = |pid: Pid| share_of(pid).unwrap_or_else(|| Share { own: resident(pid), of_files: 0 });
@@ -69,14 +69,14 @@ pub fn proportional_memory(processes: &[Pid]) -> u64 {
     shares.iter().map(|share| share.own).sum::<u64>() + of_files.max(held_in_memory(processes))
 }
 
-/// Bytes in files that are memory and have no name any more, or never had one, and that these processes have open: nobody
-/// else can let go of them. Much of it may be mapped, and resident, too.
+/// Bytes in memory-backed files that have no name (any more) and that these processes have open: no other process can
+/// free them. Much of it may be mapped, and so be resident, too.
 pub fn held_in_memory(processes: &[Pid]) -> u64 {
     let mut held = HashMap::new();
     for pid in processes {
         for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
             let path = entry.path();
-            // Only what is memory by its name is looked at: to ask another file system could take for ever.
+            // Only files with such a name are looked at: a question to another file system could block for ever.
             let is_memory =
                 fs::read_link(&path).is_ok_and(|link| is_nameless_memory(link.as_os_str().as_bytes()));
             if let Some(about) = is_memory.then(|| fs::metadata(&path).ok()).flatten() {
@@ -87,7 +87,7 @@ pub fn held_in_memory(processes: &[Pid]) -> u64 {
     held.into_values().sum()
 }
 
-/// By what the kernel calls an open file.
+/// Whether the target of a descriptor's link in `/proc` is such a file.
 fn is_nameless_memory(link: &[u8]) -> bool {
     link.ends_with(b" (deleted)") && (link.starts_with(b"/memfd:") || link.starts_with(b"/dev/shm/"))
 }
@@ -103,8 +103,8 @@ pub fn members(runtime_tag: RuntimeTag) -> HashMap<Mark, Vec<Pid>> {
     members
 }
 
-/// The processes of every session on this machine, whoever runs it, by their marks. One that runs inside another
-/// belongs to both.
+/// The processes of every session on this machine, of any runtime and user, by their marks. A session that runs inside
+/// another belongs to both.
 pub fn members_of_all() -> HashMap<Mark, Vec<Pid>> {
     let mut members: HashMap<_, Vec<_>> = HashMap::new();
     for pid in everyone().into_iter().flatten().flatten() {
@@ -115,7 +115,7 @@ pub fn members_of_all() -> HashMap<Mark, Vec<Pid>> {
     members
 }
 
-/// How many processes and threads the user who asks has, for a limit that counts them all.
+/// The number of processes and threads of this process's user, for a limit that counts them all.
 pub fn tasks_of_this_user() -> u64 {
     let user = rustix::process::getuid().as_raw();
     let threads = |pid: Pid| {
@@ -137,7 +137,7 @@ fn of_one(pid: Pid, wanted: UsageFields) -> Option<Usage> {
     Some(usage)
 }
 
-/// A dead process that nobody has collected uses nothing any more, but what it used is told.
+/// The usage of a dead process that is not collected yet has no memory any more, but still the CPU time that it used.
 fn from_stat(stat: &[u8]) -> Option<Usage> {
     // The name in brackets may hold anything: the fields count from the last bracket.
     let fields = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
@@ -171,14 +171,14 @@ fn written(pid: Pid) -> u64 {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
     };
-    // What was written and removed before it got to the disk was not written.
+    // Data that was written and removed before it got to the disk was not written.
     number("write_bytes:").saturating_sub(number("cancelled_write_bytes:"))
 }
 
-/// Of what is mapped, the part that is one process's.
+/// A process's share of mapped memory.
 struct Share {
     own: u64,
-    /// Of files that are memory.
+    /// The part of it in memory-backed files.
     of_files: u64,
 }
 
@@ -192,7 +192,7 @@ fn share_of(pid: Pid) -> Option<Share> {
     Some(Share { own: bytes("Pss:")?.saturating_sub(of_files), of_files })
 }
 
-/// The file says that it is empty, so reading it whole would feel its way in several calls.
+/// The file reports the size 0, so reading it whole would need several calls.
 fn read_small(file: &str) -> Option<Vec<u8>> {
     let mut text = vec![0; 1024];
     let length = fs::File::open(file).ok()?.read(&mut text).ok()?;
@@ -250,7 +250,7 @@ mod tests {
         check("pipe:[7]", false);
     }
 
-    /// Other tests of this process hold none.
+    /// No other test of this process holds such files.
     #[test]
     fn what_is_held_in_files_without_a_name_is_memory_and_counts_once() {
         const SIZE: usize = 8 << 20;

@@ -1,5 +1,5 @@
-//! Calls that are refused whatever they are about. Where there is a supervisor, it refuses them and reports them; arguments that
-//! decide are in registers, so its answer cannot come too late.
+//! System calls that are refused whatever their object. Where there is a supervisor, it refuses them and reports them;
+//! the deciding arguments are in registers, so they cannot change before its answer.
 
 use super::{FilterOptions, MAKES, PRIORITIES, WATCHES};
 use rustix::io::Errno;
@@ -14,16 +14,16 @@ pub(super) fn add(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     }
 }
 
-/// A call that is refused.
+/// A system call that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) errno: Errno,
-    /// What was tried.
+    /// The operation that was tried, in words.
     pub(crate) what: String,
     pub(crate) rule: &'static str,
 }
 
-/// Why a call that is asked about is refused, whatever it is about; `None`: it depends.
+/// The refusal of a supervised call that is refused whatever its object; `None`: the decision depends on the object.
 pub(crate) fn refused(number: i64, arguments: &[u64; 6]) -> Option<Refused> {
     let of = |errno, what: &str, rule| Some(Refused { errno, what: what.to_owned(), rule });
     if let Some((_, name)) = FORBIDDEN.iter().find(|(it, _)| *it == number) {
@@ -48,7 +48,7 @@ pub(crate) fn refused(number: i64, arguments: &[u64; 6]) -> Option<Refused> {
     }
 }
 
-/// Whether a call with some arguments is refused whatever it is about.
+/// Whether a call with some arguments is refused whatever its object.
 #[cfg(test)]
 pub(super) fn is_named(number: i64) -> bool {
     refused(number, &[0; 6]).is_some()
@@ -70,7 +70,8 @@ fn command_name(command: u32) -> &'static str {
     }
 }
 
-/// The argument with the flags of an open. Whoever opens a file that is there leaves anything at all where the mode would be.
+/// The argument with the flags of an open. A program that opens an existing file may leave any value in the register of
+/// the mode, so the mode counts only if the flags create a file.
 fn open_flags(number: i64) -> Option<u8> {
     match number {
         n::OPENAT => Some(2),
@@ -80,7 +81,7 @@ fn open_flags(number: i64) -> Option<u8> {
     }
 }
 
-/// Calls that change the system itself, or reach around what the filter sees.
+/// Calls that change the system itself, or bypass the filter.
 const FORBIDDEN: &[(i64, &str)] = &[
     (n::SETNS, "setns"),
     (n::MOUNT, "mount"),
@@ -131,7 +132,7 @@ const FORBIDDEN: &[(i64, &str)] = &[
     (n::USELIB, "uselib"),
 ];
 
-/// What is shared by number or name with all processes that have no IPC namespace of their own.
+/// System calls for objects that all processes without an IPC namespace of their own share by number or name.
 const SHARED: [(i64, &str); 13] = [
     (n::SHMGET, "shmget"),
     (n::SHMAT, "shmat"),
@@ -168,12 +169,12 @@ const MODES: &[(i64, u8)] = &[
 ];
 
 fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    // `openat2` keeps its mode and flags in memory, where no filter can look.
-    // Memory that not even the supervisor can read hides what a call is about.
+    // `openat2` keeps its mode and flags in memory, where no filter can look. Memory from `memfd_secret` cannot be read
+    // by the supervisor either, so a caller could hide the path of a call there.
     const NOT_THERE: [i64; 6] =
         [n::CLONE3, n::OPENAT2, n::MEMFD_SECRET, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
     let perm = wanted.refusal(Errno::PERM);
-    // Programs that find these missing do without; told that they are forbidden, some give up.
+    // Programs that find these missing do without; if the error says that they are forbidden, some programs give up.
     rules.extend(NOT_THERE.map(|number| Rule::always(number, FilterAction::Fail(Errno::NOSYS))));
     rules.extend(FORBIDDEN.iter().map(|(number, _)| Rule::always(*number, perm)));
     rules.push(Rule::when(n::CLONE, [Test::HasAny { argument: 0, bits: NEW_SPACES }], perm));
@@ -182,7 +183,7 @@ fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     for command in terminals.into_iter().chain(SUBVOLUMES) {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], perm));
     }
-    // Programs that would like a file to be stored in another way try this, and go on without: it is not reported.
+    // Programs try this to have a file stored in another way, and go on without: the refusal is not reported.
     for command in ATTRIBUTES {
         let attributes = [Test::Is { argument: 1, value: command }];
         rules.push(Rule::when(n::IOCTL, attributes, FilterAction::Fail(Errno::PERM)));
@@ -192,8 +193,8 @@ fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
         let lease = [Test::Is { argument: 1, value: command }];
         rules.push(Rule::when(n::FCNTL, lease, wanted.refusal(Errno::ACCESS)));
     }
-    // The session's mark, by which its processes are found. A Windlass inside tries to set one for each of its own sessions, so
-    // this is not reported.
+    // The session's mark, by which its processes are found. A Windlass inside tries to set one for each of its own
+    // sessions, so this is not reported.
     let marks = [Test::Is { argument: 1, value: RLIMIT_LOCKS }, Test::IsGiven { argument: 2 }];
     rules.push(Rule::when(n::PRLIMIT64, marks, FilterAction::Fail(Errno::PERM)));
     #[cfg(target_arch = "x86_64")]
@@ -202,18 +203,20 @@ fn add_everywhere(wanted: FilterOptions, rules: &mut Vec<Rule>) {
         [Test::Is { argument: 0, value: RLIMIT_LOCKS }],
         FilterAction::Fail(Errno::PERM),
     ));
-    // Limits of others: whoever lowers the watcher's makes it blind.
+    // Limits of other processes: a process could lower the supervisor's limits, so that the supervisor can no longer
+    // read its callers.
     let others = [Test::IsNot { argument: 0, value: 0 }, Test::IsGiven { argument: 2 }];
     rules.push(Rule::when(n::PRLIMIT64, others, perm));
     add_modes(wanted, rules);
     add_personalities(rules);
 }
 
-/// Where processes of others are in sight, calls that reach them by number, and what is shared with them by number.
+/// Refuses calls that reach processes of others by number, and objects shared with them by number, where such processes
+/// are visible.
 fn add_among_others(wanted: FilterOptions, rules: &mut Vec<Rule>) {
-    /// Which kind of number stands for one process.
+    /// The kinds of number that stand for one process.
     const ONE_PROCESS: [(i64, u32); 2] = [(n::SETPRIORITY, 0), (n::IOPRIO_SET, 1)];
-    /// The argument that says whom it is about; 0 is the caller itself.
+    /// The argument that names the process concerned; 0 is the caller itself.
     const ABOUT: [(i64, u8); 9] = [
         (n::SETPRIORITY, 1),
         (n::SCHED_SETSCHEDULER, 0),
@@ -257,17 +260,18 @@ fn add_among_others(wanted: FilterOptions, rules: &mut Vec<Rule>) {
             wanted.refusal(Errno::PERM),
         ));
     }
-    // A process that cannot be looked into cannot be judged either.
+    // The supervisor must read its callers' memory, so no caller may hide it.
     const DUMPABLE: u32 = 4;
     let hides = [Test::Is { argument: 0, value: DUMPABLE }, Test::Is { argument: 1, value: 0 }];
     rules.push(Rule::when(n::PRCTL, hides, FilterAction::Fail(Errno::PERM)));
 }
 
-/// A file that makes whoever runs it its owner would carry the command's user out of the sandbox.
+/// Refuses setuid and setgid bits: a program outside that executes such a file would run as the command's user, outside
+/// the sandbox.
 fn add_modes(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     for (number, argument) in MODES {
         let mut tests = vec![Test::HasAny { argument: *argument, bits: RUNS_AS_OWNER }];
-        // Whoever opens a file that is there leaves anything at all where the mode would be.
+        // A program that opens an existing file may leave any value in the register of the mode.
         if let Some(flags) = open_flags(*number) {
             tests.push(Test::HasAny { argument: flags, bits: MAKES });
         }
@@ -275,7 +279,8 @@ fn add_modes(wanted: FilterOptions, rules: &mut Vec<Rule>) {
     }
 }
 
-/// Other systems' behaviour brings other systems' holes. How addresses are laid out is a debugger's business.
+/// Refuses personalities that emulate other systems, which have security holes of their own. Flags about the layout of
+/// addresses stay allowed: debuggers need them.
 fn add_personalities(rules: &mut Vec<Rule>) {
     const QUESTION: u32 = u32::MAX;
     const SYSTEM: u32 = 0xff;
@@ -297,8 +302,9 @@ const ATTRIBUTES: [u32; 7] =
     [0x4008_6602, 0x401c_5820, 0x4008_7602, 0x4008_6604, 0x4080_6685, 0x800c_6613, 0x4008_941a];
 const SET_LEASE: u32 = 1024;
 const SET_DELEGATION: u32 = 1040;
-/// Commands of file systems that change a file or a volume which is only open for reading; a read-only mount would refuse them:
-/// removing, marking and choosing volumes of btrfs, attributes of FAT, and how ext4 stores a file.
+/// Commands of file systems that change a file or a volume which is only open for reading, where a read-only mount
+/// would refuse them: removing, marking and choosing volumes of btrfs, attributes of FAT, and the way in which ext4
+/// stores a file.
 const FILE_SYSTEM_COMMANDS: [u32; 9] = [
     0x5000_940f,
     0x5000_943f,
@@ -310,5 +316,6 @@ const FILE_SYSTEM_COMMANDS: [u32; 9] = [
     0x6609,
     0x660c,
 ];
-/// Making volumes within a volume of btrfs and bcachefs: directories whose names are in memory, and nobody would be asked.
+/// Commands that create volumes within a volume of btrfs or bcachefs. They make directories whose names are in memory,
+/// so the filter would let them pass without asking the supervisor.
 const SUBVOLUMES: [u32; 5] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418, 0x4020_bc10];

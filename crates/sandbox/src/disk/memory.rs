@@ -1,8 +1,9 @@
 //! Facts about directories that are kept from one plan to the next.
 //!
-//! Every confined command waits for its plan, and a plan asks about hundreds of names that mostly have not changed since the plan
-//! before. A directory whose inode change time is the same has the same entries, so one system call for each directory replaces one
-//! for each name. Contents of files are not kept: a process that has mapped a file can change it without changing its times.
+//! Every confined command waits for its plan, and a plan asks about hundreds of names that mostly have not changed
+//! since the plan before. A directory whose inode change time is the same has the same entries, so one system call for
+//! each directory replaces one for each name. Contents of files are not kept: a process that has mapped a file can
+//! change it without changing its times.
 
 use super::Kind;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statfs, statx};
@@ -11,23 +12,23 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use windlass_sys::clock;
 
-/// What the plan before has found.
+/// The facts that the last plan has found.
 #[derive(Debug, Default)]
 pub(crate) struct DirectoryMemory(pub(super) HashMap<PathBuf, Directory>);
 
-/// What is known about one directory.
+/// The known facts about one directory.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    /// `None`: changes could not be told, so this holds for one plan only.
+    /// `None`: changes of the directory could not be detected, so these facts hold for one plan only.
     stamp: Option<Stamp>,
-    /// What each name is; `None`: there is no such name.
+    /// The kind of the object under each name; `None`: there is no such name.
     pub(super) kinds: HashMap<OsString, Option<Kind>>,
     /// Every name, if the directory was listed.
     pub(super) names: Option<Vec<OsString>>,
 }
 
 impl Directory {
-    /// The directory at a path, with what is known of it from before if it has not changed since.
+    /// The directory at a path, with the facts known from before if it has not changed since.
     pub(super) fn at(path: &Path, before: Option<Self>) -> Self {
         let now = clock::of_files();
         let Some(stamp) = Stamp::of(path) else { return Self::default() };
@@ -44,7 +45,7 @@ impl Directory {
         self.stamp.is_some()
     }
 
-    /// Whether a listing says that there is no such name. Some file systems find a name in another case.
+    /// Whether a listing shows that there is no such name. Some file systems ignore the case of names.
     pub(super) fn is_absent(&self, name: &std::ffi::OsStr) -> bool {
         let is_it = |listed: &OsString| listed.eq_ignore_ascii_case(name);
         self.names.as_ref().is_some_and(|names| !names.iter().any(is_it))
@@ -72,8 +73,8 @@ impl Stamp {
         })
     }
 
-    /// Whether every change from now on gets a later time. The clock of file systems stands still between two ticks of the kernel,
-    /// and some file systems count whole seconds.
+    /// Whether every later change gets a later time. The clock of file systems advances in ticks of the kernel, and
+    /// some file systems count whole seconds.
     fn is_settled(self, now: u64) -> bool {
         const TICKS: u64 = 40_000_000;
         const SECONDS: u64 = 2_000_000_000;
@@ -84,8 +85,8 @@ impl Stamp {
     }
 }
 
-/// Whether the file system of a directory is one whose times the kernel of this machine keeps. Servers and user space programs behind
-/// others may say anything.
+/// Whether the times in a directory's file system are kept by this machine's kernel. On others, servers or user-space
+/// programs may report any times.
 fn tells_changes(directory: &Path) -> bool {
     const EXT4: u64 = 0xef53;
     const XFS: u64 = 0x5846_5342;

@@ -11,7 +11,7 @@ const BEFORE: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
                       [remote \"bare\"]\n\tfetch = x\n\
                       [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n\tvscode-merge-base = origin/main\n";
 
-/// What is said about a change, without the advice after it.
+/// The reason of a refused change, without the advice after it.
 fn said(before: &str, after: &str) -> String {
     match check_change(before.as_bytes(), after.as_bytes()) {
         Ok(()) => "permitted".to_owned(),
@@ -121,7 +121,7 @@ fn settings_that_are_there_stay_and_in_their_order() {
     check("\turl = https://example.com/x\n", "", "remote.origin.url is the user's setting");
     check("https://example.com/x", "https://example.com/y", "remote.origin.url is the user's setting");
     check("\tbare = false\n", "\tbare\n", "core.bare is the user's setting");
-    // Where a setting is repeated, the one behind it is named.
+    // Where a setting is repeated, the refusal names the setting after it.
     check("\tbare = false\n", "\tbare = false\n\tbare = false\n", "remote.origin.url is the user's setting");
     check("[remote \"origin\"]", "[remote \"Origin\"]", "remote.Origin.url is the user's setting");
     let swapped = "\tfetch = +refs/heads/*:refs/remotes/origin/*\n\turl = https://example.com/x\n";

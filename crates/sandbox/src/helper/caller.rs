@@ -1,4 +1,5 @@
-//! Who asks: what of a caller has to hold for a call that is carried out in its place.
+//! The caller of a supervised call: the conditions that it must meet, and the rights with which the call is carried out
+//! in its place.
 
 use rustix::fs::{Mode, makedev, stat};
 use rustix::io::Errno;
@@ -6,22 +7,22 @@ use std::path::PathBuf;
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::process::Pid;
 
-/// A thread that waits for an answer.
+/// A thread that waits for an answer to a supervised call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Caller {
     thread: Pid,
     /// The process that the thread belongs to.
     pub(super) process: Pid,
-    /// As whom it reaches files.
+    /// The user and group with whose rights it reaches files.
     user: u32,
     group: u32,
     capabilities: u64,
-    /// What it takes away from the mode of files that it makes.
+    /// The bits that it removes from the mode of new files.
     umask: u32,
 }
 
 impl Caller {
-    /// `SRCH`: it is gone.
+    /// `SRCH`: the thread is gone.
     pub(super) fn of(thread: Pid) -> Result<Self, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{thread}/status")).map_err(|_| Errno::SRCH)?;
         Self::parse(thread, &text).ok_or(Errno::SRCH)
@@ -41,9 +42,11 @@ impl Caller {
         })
     }
 
-    /// Does something as the caller would: with its rights over files and its mask, and with nothing that we have beside them.
+    /// Runs an emulated call as the caller would: with its rights over files and its mask, and without any further
+    /// rights of this process.
     pub(super) fn act<T>(&self, emulated: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        // Nobody inside can become somebody else. Somebody who has is not somebody we could act for.
+        // No process inside the sandbox can change its user. If one has done so all the same, we cannot act with its
+        // rights.
         let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         if (self.user, self.group) != own {
             return Err(Errno::PERM);
@@ -55,7 +58,7 @@ impl Caller {
         done
     }
 
-    /// How long it may make a file; `None`: as long as it likes.
+    /// The largest file that it may write; `None`: no limit.
     pub(super) fn longest_file(&self) -> Result<Option<u64>, Errno> {
         let text =
             std::fs::read_to_string(format!("/proc/{}/limits", self.thread)).map_err(|_| Errno::SRCH)?;
@@ -63,19 +66,19 @@ impl Caller {
         Ok(line.and_then(|line| line.split_whitespace().next()?.parse().ok()))
     }
 
-    /// Whether a signal waits for it that it handles, and that programs are told by to stop what they do.
+    /// Whether a signal is pending that it handles and by which programs are asked to stop.
     pub(super) fn is_asked_to_stop(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/status", self.thread))
             .is_ok_and(|text| is_stopped_by(&text))
     }
 
-    /// Where its controlling terminal can be opened. `/dev/tty` would be ours. `first` is the command, which leads the first
-    /// session.
+    /// The path at which its controlling terminal can be opened. `/dev/tty` would be that of the supervisor. `first` is
+    /// the command, which leads the first session.
     pub(super) fn terminal(&self, first: Pid) -> Result<PathBuf, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.thread)).map_err(|_| Errno::SRCH)?;
         let (session, number) = session_and_terminal(&text).ok_or(Errno::NXIO)?;
-        // The terminal that the command was started on has another name inside. One that was opened inside may have the same
-        // number, but then it belongs to a later session.
+        // The terminal on which the command was started has another name inside. A terminal that was opened inside may
+        // have the same number, but then it belongs to a later session.
         let candidates = [PathBuf::from("/dev/console"), PathBuf::from(format!("/dev/pts/{number}"))];
         let is_it = |path: &PathBuf| {
             stat(path.as_path()).is_ok_and(|about| about.st_rdev == makedev(TERMINALS, number))
@@ -98,15 +101,15 @@ fn is_stopped_by(status: &str) -> bool {
     pending & set("SigCgt:") & !set("SigBlk:") & STOPPING != 0
 }
 
-/// The kind of device that terminals in programs are.
+/// The major number of the devices that are pseudo-terminals.
 const TERMINALS: u32 = 136;
 
-/// Whether this is a world with terminals of its own, which the watcher is the first process of.
+/// Whether the caller's namespaces have terminals of their own; the supervisor is the first process there.
 fn has_own_terminals() -> bool {
     std::process::id() == 1
 }
 
-/// Of a line whose second field is the name of a program, which may contain anything.
+/// Parses a line whose second field is the name of a program, which may contain anything.
 fn session_and_terminal(line: &str) -> Option<(u32, u32)> {
     let mut fields = line.rsplit_once(')')?.1.split_whitespace();
     let session = fields.nth(3)?.parse().ok()?;

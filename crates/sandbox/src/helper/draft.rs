@@ -1,9 +1,11 @@
-//! Files that a caller writes in place although only judged content may come there, such as a repository's configuration.
+//! Drafts: files that a caller writes in place although only judged content may get there, such as a repository's
+//! configuration.
 //!
-//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. Nothing tells what is
-//! written to an open file, so the caller gets another file, a *draft* without a name. Whenever the supervisor is asked
-//! something, and when the draft is closed, its content is judged, and the file itself becomes a copy of it. A program that reads
-//! the file again at once, without asking for anything in between, may still find the content before.
+//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. No
+//! supervisor sees writes to an open file, so the caller gets another file, a *draft* without a name. At each
+//! supervised call, and when the draft is closed, the supervisor judges its content and makes the file itself a copy of
+//! it. A program that reads the file again at once, without a supervised call in between, may still find the old
+//! content.
 
 use super::caller::Caller;
 use super::emulated::{put_copy, supervisors_name};
@@ -18,17 +20,17 @@ use std::io::{Seek, SeekFrom, copy};
 use std::path::PathBuf;
 use windlass_sys::lockdown::notice::DescriptorScope;
 
-/// More than any command writes at a time.
+/// More drafts than any command writes at a time.
 pub(super) const MOST_DRAFTS: usize = 64;
 
-/// Which content a file may have.
+/// The content that a file may have.
 #[derive(Clone, Debug)]
 pub(super) enum ContentRule {
-    /// That of a configuration of such a repository.
+    /// A configuration of such a repository.
     Configuration(RepositoryOwner),
-    /// That of the file at this path, or none.
+    /// The content of the file at this path, or none.
     CopyOf(PathBuf),
-    /// That of an index, as long as git could have written it.
+    /// An index that git could have written.
     Index,
 }
 
@@ -36,14 +38,14 @@ pub(super) enum ContentRule {
 #[derive(Debug)]
 pub(super) struct JudgedContent {
     pub(super) bytes: Vec<u8>,
-    /// The mode and times of the new file. A command does not change the mode of a configuration of the user's that exists.
+    /// The mode and times of the new file. A command cannot change the mode of an existing configuration of the user's.
     pub(super) like: Seen,
-    /// Whether the file that is there stays as it is: it has these bytes already, or more are to follow.
+    /// Whether the existing file stays as it is: it has these bytes already, or the caller is still writing more.
     pub(super) is_same: bool,
 }
 
 impl ContentRule {
-    /// The bytes of a file that is to come under a name, or why it must not.
+    /// Judges a file that is to get a name: returns its bytes, or the reason why it must not.
     pub(super) fn judge(&self, seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
         match self {
             Self::Configuration(owner) => owner.judge(seen, entry),
@@ -53,12 +55,12 @@ impl ContentRule {
     }
 }
 
-/// An open that is answered with a draft.
+/// An open that the supervisor answers with a draft.
 #[derive(Debug)]
 pub(super) struct DraftOpening {
     pub(super) entry: NamedEntry,
     pub(super) rule: ContentRule,
-    /// As the caller gave them.
+    /// The flags that the caller gave.
     pub(super) flags: OFlags,
     pub(super) mode: Mode,
 }
@@ -70,7 +72,7 @@ pub(super) struct Draft {
     entry: NamedEntry,
     rule: ContentRule,
     caller: Caller,
-    /// The file in whose place the content goes. Once there is another, the draft counts no more.
+    /// The file that the content replaces. If another file has its name by then, the draft is discarded.
     replaced: (u64, u64),
     judged: Option<Stamp>,
 }
@@ -79,7 +81,8 @@ pub(super) struct Draft {
 type Stamp = (i64, u32, i64, i64);
 
 impl DraftOpening {
-    /// As the caller would open the file: it is made if need be, and what its mode forbids stays forbidden.
+    /// Makes a draft as the caller would open the file: the file is created if need be, and the rights that its mode
+    /// denies stay denied.
     pub(super) fn perform(&self, caller: &Caller) -> Result<(OwnedFd, DescriptorScope, Draft), Errno> {
         let (file, content, about) = caller.act(|| self.open())?;
         let heirs = if self.flags.contains(OFlags::CLOEXEC) {
@@ -123,12 +126,13 @@ impl DraftOpening {
 }
 
 impl Draft {
-    /// By this path the supervisor itself reaches the draft.
+    /// A path by which the supervisor itself can open the draft.
     pub(super) fn link(&self) -> String {
         format!("/proc/self/fd/{}", self.content.as_raw_fd())
     }
 
-    /// Judges what was written since the last time, and lets it count or answers with why it must not.
+    /// Judges the content if it was written since the last time, and puts it in the file's place or returns the reason
+    /// why it must not.
     pub(super) fn settle(&mut self) -> Option<Denial> {
         let about = fstat(&self.content).ok()?;
         let stamp = (about.st_size, about.st_mode, about.st_ctime, about.st_ctime_nsec as i64);

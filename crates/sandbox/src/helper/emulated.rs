@@ -1,8 +1,10 @@
-//! Calls that are carried out in the caller's place, about what was judged and nothing else.
+//! Emulated system calls: the supervisor carries them out in the caller's place, on exactly the objects that were
+//! judged.
 //!
-//! Between a judgement and the kernel's own look at a path, another thread can change the path and another process the tree.
-//! Where only the judgement keeps something, the kernel therefore never gets to look: the watcher does what was asked for,
-//! with the directory that it holds, the name that it read, and the caller's own rights.
+//! Between a judgement and the kernel's own lookup of a path, another thread can change the path and another process
+//! the tree. Where only the judgement protects something, the kernel therefore must not look the path up again: the
+//! supervisor makes the call itself, with the directory that it holds, the name that it read, and the caller's own
+//! rights.
 
 mod opening;
 mod pair;
@@ -28,7 +30,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::OsString;
 use windlass_sys::lockdown::notice::DescriptorScope;
 
-/// Something to be done, and what with.
+/// A system call to carry out, with its parameters.
 #[derive(Debug)]
 pub(super) enum EmulatedSyscall {
     Make {
@@ -51,7 +53,8 @@ pub(super) enum EmulatedSyscall {
         seen: Seen,
         bytes: Vec<u8>,
     },
-    /// The same as another emulated call, which makes a directory a repository, after files in it were replaced by copies of what was judged.
+    /// Another emulated call, which makes a directory a repository, after the judged files in it were replaced by
+    /// copies of the judged content.
     AfterCopies {
         copies: Vec<JudgedCopy>,
         emulated: Box<EmulatedSyscall>,
@@ -71,7 +74,7 @@ pub(super) enum EmulatedSyscall {
     Inotify(CreateFlags),
 }
 
-/// A file, and the bytes of it that were judged.
+/// A file, and those of its bytes that were judged.
 #[derive(Debug)]
 pub(super) struct JudgedCopy {
     pub(super) entry: NamedEntry,
@@ -79,11 +82,11 @@ pub(super) struct JudgedCopy {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What comes under a new name.
+/// The object that gets a new name.
 #[derive(Debug)]
 pub(super) enum Made {
     Directory(Mode),
-    /// A directory with an extended attribute from its first moment on.
+    /// A directory that has an extended attribute from its creation on.
     Marked {
         mode: Mode,
         mark: &'static str,
@@ -98,7 +101,7 @@ pub(super) enum Made {
     },
 }
 
-/// What becomes of a file that is there.
+/// A change of an existing file.
 #[derive(Debug)]
 pub(super) enum Change {
     Length(u64),
@@ -110,7 +113,7 @@ pub(super) enum Change {
 }
 
 impl EmulatedSyscall {
-    /// As the caller would do it.
+    /// Makes the call as the caller would.
     pub(super) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         match self {
             Self::Open(opening) => opening.perform(caller, patience),
@@ -170,8 +173,8 @@ fn replace(from: &NamedEntry, to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Res
     unlinkat(from.directory.hold(), &from.given, AtFlags::empty())
 }
 
-/// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it is a copy
-/// of: git compares the time of an index with those of the files in it.
+/// Puts a new file with these bytes under a name, which no process has open. It keeps the mode and times of the file
+/// that it copies: git compares the time of an index with those of the files in it.
 pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
     let directory = to.directory.hold();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -187,10 +190,11 @@ pub(super) fn put_copy(to: &NamedEntry, seen: &Seen, bytes: &[u8]) -> Result<(),
     written
 }
 
-/// Files with such a name are the supervisor's for a moment. No command may write one, or make one.
+/// The supervisor uses files with such a name for a moment. No command may create or write one.
 pub(super) const TEMPORARY: &str = ".windlass-copy-";
 
-/// A name that no other supervisor uses at the same time: two that write in one directory must not move each other's file.
+/// A name that no other supervisor uses at the same time: two that write in one directory must not move each other's
+/// file.
 pub(super) fn supervisors_name() -> Result<String, Errno> {
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty())?;
@@ -215,8 +219,8 @@ fn make(entry: &NamedEntry, what: &Made) -> Result<(), Errno> {
     }
 }
 
-/// The directory gets its attribute under another name, which no command may use: under its own, another one could come into its place
-/// before. A file system that has no such attributes makes it without.
+/// The directory gets its attribute while it has a temporary name, which no command may use: under its final name,
+/// another command could replace it first. On a file system without such attributes the directory is made without one.
 fn make_marked(entry: &NamedEntry, mode: Mode, mark: &str) -> Result<(), Errno> {
     let directory = entry.directory.hold();
     if entry.exists() {

@@ -1,9 +1,11 @@
-//! Whether a call that is asked about would be refused, and by which rule; and whether the kernel then sees to it, or we do.
+//! Decides whether a supervised call is refused, and by which rule; and whether the kernel or the supervisor enforces
+//! that.
 //!
-//! What the kernel refuses by itself (a read-only place, a missing network) is recognised and written down. What only this
-//! judge refuses are names that must not come into being and, without namespaces, changes outside writable places and of
-//! protected ones: calls that could do such a thing are not left to the kernel, which would read the path a second time, but
-//! carried out with what was judged. A call about a path that cannot be made out is refused: nobody has a reason to hide one.
+//! The judge recognises and reports calls that the kernel refuses by itself (a read-only place, a missing network).
+//! Only the judge itself refuses names that must not be created and, without namespaces, changes outside writable
+//! places and of protected ones: calls that could do such a thing are not left to the kernel, which would read the path
+//! a second time, but carried out with the objects that were judged. A call whose path cannot be read is refused: no
+//! program has a reason to hide one.
 
 mod configurations;
 mod folded;
@@ -48,16 +50,16 @@ use windlass_sys::lockdown::notice::Notice;
 use windlass_sys::mark::Halves;
 use windlass_sys::process::Pid;
 
-/// What a caller is told.
+/// The supervisor's decision about a system call.
 #[derive(Debug)]
 pub(super) enum CallDecision {
     /// The kernel decides.
     GoOn,
-    /// No, by a rule.
+    /// A rule refuses the call.
     Refuse(Errno, Denial),
-    /// No, as without any rules.
+    /// The call fails as it would without rules.
     Fail(Errno),
-    /// Yes, and this is to be done.
+    /// The call is allowed, and the supervisor carries this out.
     CarryOut(Box<EmulatedSyscall>),
 }
 
@@ -69,15 +71,15 @@ impl CallDecision {
 
 type Judged = Result<CallDecision, Missing>;
 
-/// One command's rules.
+/// Judges calls by one command's rules.
 pub(super) struct Judge<'a> {
     pub(super) order: &'a Confinement,
     /// The mark of the command's session.
     pub(super) mark: Option<Halves>,
-    /// The number of the command, where it has one in a world of its own.
+    /// The number of the command, where it has namespaces of its own.
     pub(super) first: Pid,
     pub(super) indexes: ReadIndexes,
-    /// Whose sockets are whose.
+    /// The owners of sockets.
     pub(super) sockets: SocketOwners<'a>,
     /// The terminals that it has made.
     pub(super) terminals: OwnTerminals,
@@ -136,7 +138,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether such a call is never left to the kernel.
+    /// Whether such a call is never left to the kernel, because the supervisor carries it out.
     fn carries(&self, notice: &Notice, told: &SupervisedCall) -> bool {
         match told.subject {
             CallSubject::Opened { .. } => self.carries_open(wish::opening(notice).0),
@@ -157,8 +159,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The kernel decides: a file that is denied cannot be executed. This is only asked about to be reported, so whatever cannot be
-    /// made out is left to the kernel, too.
+    /// The kernel decides: a denied file cannot be executed. The call is only supervised to report the refusal, so a
+    /// path that cannot be read is left to the kernel, too.
     fn executed(&self, notice: &Notice, operation: Operation, place: PathArgument) -> CallDecision {
         let Ok(located) = Located::of(notice, place) else { return CallDecision::GoOn };
         if located.is_base() {
@@ -177,8 +179,8 @@ impl Judge<'_> {
         }
     }
 
-    /// A process by its number, which stands in a register and cannot be changed any more. The session's are known by their mark;
-    /// the supervisor bears it, too.
+    /// A process by its number, which is in a register and cannot change any more. Processes of the session are
+    /// recognised by their mark; the supervisor bears it, too.
     fn about_process(&self, process: Pid) -> CallDecision {
         let is_own = self.mark.is_some() && Halves::on(process) == self.mark;
         match is_own && process != Pid::of_this_process() {
@@ -187,7 +189,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether names are made, moved and removed by us: there are some that only we keep from coming into being.
+    /// Whether the supervisor creates, moves and removes names itself: only it can keep some names from being created.
     fn carries_names(&self) -> bool {
         self.is_alone() || self.order.keeps_names()
     }
@@ -201,7 +203,7 @@ impl Judge<'_> {
         if self.carries_names() { emulated().map(CallDecision::carry_out) } else { Ok(CallDecision::GoOn) }
     }
 
-    /// A path that could not be made out.
+    /// The answer to a call whose path cannot be read.
     fn hidden(&self, operation: Operation) -> CallDecision {
         let (target, rule) = ("a path that cannot be made out".to_owned(), "supervisor".to_owned());
         CallDecision::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
@@ -214,7 +216,7 @@ impl Judge<'_> {
     }
 
     fn changed(&self, notice: &Notice, operation: Operation, seen: Seen) -> Judged {
-        // What has no path, such as a pipe, belongs to whoever holds it.
+        // An object without a path, such as a pipe, belongs to the processes that have it open.
         let kept = if self.is_alone() {
             let ruling = self.ruling_at(&seen.path);
             let is_shared = seen.path.parent().is_some_and(|above| above.starts_with("/dev/shm"));
@@ -245,7 +247,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Why a name that is not there must not come.
+    /// Why a missing name must not be created.
     fn made(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let must_not_exist = self.folded.must_not_exist(self.order, &path, |must_not_exist, path| {
@@ -257,7 +259,7 @@ impl Judge<'_> {
             .or_else(|| self.kept_entry(operation, entry))
     }
 
-    /// An index comes by renaming, which is judged by what is in it.
+    /// An index may come by renaming; then its content is judged.
     fn sealed_entry(&self, operation: Operation, path: &Path) -> Option<CallDecision> {
         let is_sealed = match operation {
             Operation::Rename => self.sealed_in_place(path).is_some(),
@@ -266,7 +268,7 @@ impl Judge<'_> {
         (is_sealed || self.obeyed_in_older(path).is_some()).then(|| self.refused(operation, path))
     }
 
-    /// Why a path in a writable place must stay as it is, although no ruling is about it.
+    /// Why a path in a writable place must stay as it is, although no ruling names it.
     fn sealed(&self, path: &Path) -> Option<String> {
         self.sealed_in_place(path).or_else(|| self.written_index(path))
     }
@@ -279,7 +281,8 @@ impl Judge<'_> {
         self.folded.must_not_exist(self.order, &entry.path(), |must_not_exist, path| must_not_exist == path)
     }
 
-    /// What holds at a path. Where no mount keeps anything, a name that looks like a protected one is as protected.
+    /// The ruling for a path. Where no mount protects anything, a name that differs from a protected one only in case
+    /// is protected, too.
     fn ruling_at(&self, path: &Path) -> Option<&Ruling> {
         let exactly = ruling_at(&self.order.rulings, path)?;
         if !self.is_alone() || exactly.access != Access::Write {
@@ -290,22 +293,22 @@ impl Judge<'_> {
         self.folded.protected(self.order, path).filter(is_deeper).or(Some(exactly))
     }
 
-    /// Why nothing changes in a directory.
+    /// Why entries of a directory must not change.
     fn kept_entry(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let directory = &entry.directory;
-        // What is obeyed in a repository or directory below the workspace may go, with all that is around it.
+        // Obeyed files in a repository or directory below the workspace may be removed with everything around them.
         let is_kept = match operation {
             Operation::Remove => self.is_kept_for_good(directory),
             _ => self.is_kept(directory),
         };
         if is_kept {
-            // Who could not have done it anyway is not refused by a rule.
+            // If the file's permissions forbid the operation anyway, no rule has refused it.
             return Some(match directory.owner_lets_write() {
                 true => self.refused_there(operation, directory, &entry.path()),
                 false => CallDecision::Fail(Errno::ACCESS),
             });
         }
-        // Devices and the table of processes are not our business, but without namespaces nobody else would see to them.
+        // The rules do not cover devices and `/proc`, but without namespaces no other layer protects them.
         let out_of_reach = self.is_alone() && !self.is_writable_by_rule(&directory.path);
         out_of_reach.then_some(CallDecision::Fail(Errno::ACCESS))
     }
@@ -323,7 +326,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a directory is to be removed that is not empty. Of what is denied, nothing is said.
+    /// Whether a non-empty directory is to be removed. Says no for denied directories, so that their content is not
+    /// revealed.
     fn is_filled_directory(&self, notice: &Notice, entry: &NamedEntry) -> bool {
         let path = entry.path();
         let is_denied = self.ruling_at(&path).is_some_and(|ruling| ruling.access == Access::Deny);
@@ -334,7 +338,7 @@ impl Judge<'_> {
             })
     }
 
-    /// Why a name that is there must not go: it is protected itself, or a link that bears such a name.
+    /// Why an existing name must not be removed: it is protected itself, or is a link with a protected name.
     fn gone(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         if let Some(must_not_exist) = self.must_not_exist(entry) {
             return Some(refused_birth(operation, entry, must_not_exist));
@@ -356,8 +360,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether it is where a repository keeps worktrees or submodules. `git worktree remove` tries to remove that directory every
-    /// time, in case it is empty, and goes on without: that is no denial.
+    /// Whether it is the directory in which a repository keeps worktrees or submodules. `git worktree remove` tries to
+    /// remove that directory every time, in case it is empty, and goes on without: that is not reported as a denial.
     fn is_inner_directory(&self, path: &Path) -> bool {
         let is_of_plan = |git_dir: &Path| self.order.repositories.iter().any(|it| it.git_dir == git_dir);
         protect::INNER.iter().any(|inner| path.ends_with(inner))
@@ -365,15 +369,15 @@ impl Judge<'_> {
             && self.order.rulings.iter().any(|ruling| ruling.path == path && ruling.pinned)
     }
 
-    /// Whether a place with a ruling must stay where it is. A rule that lets a file be written in a writable place says nothing
-    /// about its name: programs replace files to write them.
+    /// Whether a place with a ruling must not be moved. A rule that makes a file in a writable place writable does not
+    /// protect its name: programs replace files to write them.
     fn stays(&self, ruling: &Ruling) -> bool {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.order.rulings, above));
         let is_free = ruling.access == Access::Write && !ruling.pinned;
         !(is_free && above.is_some_and(|above| above.access == Access::Write) && !ruling.path.is_dir())
     }
 
-    /// Under another name a file could be changed that must not be, or read.
+    /// A second name would allow changes or reads of a protected file.
     fn linked(&self, notice: &Notice, from: PathArgument, to: PathArgument) -> Judged {
         let to = Located::of(notice, to)?.entry()?;
         if to.exists() {
@@ -385,7 +389,7 @@ impl Judge<'_> {
         }
         let seen = object(notice, from, Links::FollowedUnless(4))?.look(wish::linking_follows(notice)?)?;
         match self.is_kept(&seen) {
-            // The kernel says so without a sandbox, too.
+            // The kernel would refuse this without a sandbox, too.
             true if !seen.owner_lets_link() => Ok(CallDecision::Fail(Errno::PERM)),
             true => {
                 let refused = self.refused_there(Operation::Link, &seen, &seen.path);
@@ -408,7 +412,7 @@ impl Judge<'_> {
             return Ok(unless_across_devices(refused, Some(&from.directory), &to));
         }
         let flags = wish::renaming(notice);
-        // A regular file brings no repository, and most that is renamed is one: no index is read for it.
+        // Most renamed objects are regular files, which contain no repository: so no index is read for them.
         let may_bring = |entry: &NamedEntry| entry.look().is_ok_and(|seen| !seen.is_regular());
         let brought = |from: &NamedEntry, to: &NamedEntry| {
             may_bring(from).then(|| self.moved_onto_gitlink(&from.path(), &to.path())).flatten()
@@ -426,8 +430,9 @@ impl Judge<'_> {
         }
     }
 
-    /// A directory with something protected in it stays where it is: elsewhere the rules would not find it. Mounts would go with
-    /// the directory, but those of the next command are where the rules say. The same for what others have in it that is hidden.
+    /// A directory with a protected object in it must not be moved: at its new path the rules would not find the
+    /// object. Mounts would move with the directory, but those of the next command are at the paths in the rules. The
+    /// same holds for hidden sockets of programs outside.
     fn held_in_place(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let Confinement { rulings, must_not_exist, sockets, .. } = self.order;
@@ -445,8 +450,8 @@ impl Judge<'_> {
         ))
     }
 
-    /// Whether a place may not be changed: the kernel says so of a mount, and so do the rules. A mount over a single file goes
-    /// away when somebody outside replaces the file.
+    /// Whether a place may not be changed: because of its mount, or by the rules. A mount over a single file disappears
+    /// when a process outside replaces the file.
     fn is_kept_for_good(&self, seen: &Seen) -> bool {
         let own = ["/dev", "/proc", "/run"];
         let shared = ["/dev", "/proc"];
@@ -459,7 +464,7 @@ impl Judge<'_> {
             || self.is_foreign_memory(&seen.path)
     }
 
-    /// The same, and what other programs obey in repositories and directories that were there before the runtime.
+    /// The same, and objects that other programs obey in repositories and directories that existed before the runtime.
     fn is_kept(&self, seen: &Seen) -> bool {
         self.is_kept_for_good(seen) || self.is_obeyed(seen)
     }
@@ -470,14 +475,15 @@ impl Judge<'_> {
         seen.path.is_absolute() && !is_git_dir(seen) && is_sealed(&seen.path)
     }
 
-    /// Whether the rules let a place be written, or it is one that everybody may write to.
+    /// Whether the rules make a place writable, or it is one of the common places that every command may write to.
     fn is_writable_by_rule(&self, path: &Path) -> bool {
         let ruled = self.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Write);
         ruled || rules::COMMON_PLACES.iter().any(|(place, _)| path.starts_with(place))
     }
 
-    /// The same for what is in a directory, or is itself, where nothing changes. A place that the rules let be changed is there on a
-    /// mount that was read-only before: the call would fail without a sandbox, too, and no rule explains it.
+    /// The same for objects in a directory that cannot change, and for such a directory. If the rules make a place
+    /// writable and it is still on a read-only mount, the mount was read-only before: the call would fail without a
+    /// sandbox, too, and no rule explains it.
     fn refused_there(&self, operation: Operation, kept: &Seen, path: &Path) -> CallDecision {
         let is_by_rule = self.is_foreign_memory(&kept.path)
             || self.is_obeyed(kept)
@@ -501,8 +507,8 @@ impl Judge<'_> {
     }
 }
 
-/// Between file systems, a file is neither moved nor linked in any sandbox or without one: that is no denial. Directories are
-/// compared, because a file in a container's overlay has the device of the layer that it is in.
+/// Between file systems, a file can be neither moved nor linked, with or without a sandbox: that is not reported as a
+/// denial. Directories are compared, because a file in a container's overlay has the device of its layer.
 fn unless_across_devices(refused: CallDecision, from: Option<&Seen>, to: &NamedEntry) -> CallDecision {
     match from.is_some_and(|from| from.about.st_dev != to.directory.about.st_dev) {
         true => CallDecision::Fail(Errno::XDEV),
@@ -515,8 +521,8 @@ fn is_git_dir(seen: &Seen) -> bool {
     seen.is_directory() && repositories::is_repository_name(seen.path.file_name())
 }
 
-/// Whether something may be in what comes: a directory that is made is empty, but one that is moved, or that a link leads to, is
-/// not.
+/// Whether the new object may contain others: a created directory is empty, but a moved one, or one that a link leads
+/// to, is not.
 fn brings_more(operation: Operation) -> bool {
     matches!(operation, Operation::Rename | Operation::Link)
 }
@@ -529,7 +535,7 @@ fn refused_birth(operation: Operation, entry: &NamedEntry, must_not_exist: &Must
     )
 }
 
-/// What the kernel says to whoever may not do this to any file but their own, wherever it lies.
+/// The kernel's error if the caller may do this only to its own files, wherever they lie.
 fn owner_refuses(operation: Operation, seen: &Seen) -> Option<Errno> {
     match operation {
         Operation::Truncate | Operation::ChangeAttributes => {
@@ -539,7 +545,7 @@ fn owner_refuses(operation: Operation, seen: &Seen) -> Option<Errno> {
     }
 }
 
-/// What a call is about: a path, or nothing but a descriptor where its flags allow that.
+/// The object of a call: a path, or only a descriptor where its flags allow that.
 fn object(notice: &Notice, place: PathArgument, links: Links) -> Result<Located, Missing> {
     match (Located::of(notice, place), links, place.directory) {
         (Err(Missing::Fails(Errno::NOENT)), Links::FollowedUnless(flags), Some(directory))

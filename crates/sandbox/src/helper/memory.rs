@@ -1,14 +1,15 @@
-//! What a caller's pointers lead to. Read once: what is read here is judged and used, and never read again.
+//! Reads the caller's memory, to which its pointers lead. Everything is read only once: the bytes that were judged are
+//! the bytes that are used.
 
 use rustix::io::Errno;
 use windlass_sys::lockdown::notice::{Notice, read_memory};
 
-/// Why something cannot be had of a caller, or at a path.
+/// The reason why a caller's memory or a path cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// The kernel would say this.
+    /// The kernel would return this error.
     Fails(Errno),
-    /// It may be there, and we cannot make it out.
+    /// The object may exist, but the supervisor cannot find it.
     Hidden,
 }
 
@@ -27,7 +28,8 @@ pub(super) fn path_at(notice: &Notice, address: u64) -> Result<Vec<u8>, Missing>
     text_at(notice, address, LONGEST_PATH, Errno::NAMETOOLONG)
 }
 
-/// A text that ends with a zero before it is that long. Read page by page: what lies beyond the end may not be there to read.
+/// A text that ends with a zero before it is that long. Reads page by page: the memory after the end may not be
+/// readable.
 pub(super) fn text_at(
     notice: &Notice,
     address: u64,
@@ -51,7 +53,7 @@ pub(super) fn text_at(
     Err(too_long.into())
 }
 
-/// So many bytes.
+/// Reads exactly this many bytes.
 pub(super) fn bytes_at(notice: &Notice, address: u64, length: usize) -> Result<Vec<u8>, Missing> {
     let mut bytes = vec![0; length];
     let mut done = 0;

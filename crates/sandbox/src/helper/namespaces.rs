@@ -1,5 +1,5 @@
-//! The ground that commands of one kind stand on: users and a network of their own, made once and entered by each. Making a
-//! network takes the kernel milliseconds, entering one takes it none.
+//! The namespaces that commands with the same kind of network share: of users and of the network, created once and
+//! entered by each command. Creating a network namespace takes the kernel milliseconds, entering one almost nothing.
 
 use super::at;
 use crate::request::{ConfineStep, Failure, NetworkKind, Report};
@@ -10,7 +10,7 @@ use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::namespace::{self, Own, Spaces, Users};
 use windlass_sys::lockdown::{Twin, fork};
 
-/// The namespaces of users and, but for the open network, of the network.
+/// Creates the user namespace and, except for the open network, the network namespace.
 pub(super) fn make(
     network: NetworkKind,
     users_from_outside: bool,
@@ -37,7 +37,7 @@ fn make_spaces(
         namespace::map_users("self", Users::Only(own))?;
     }
     for (setting, limit) in limits {
-        // Where settings cannot be written, all that the user has can be used up.
+        // Where the settings cannot be written, commands can use up all of the user's share.
         let _ = std::fs::write(setting, limit.to_string());
     }
     let mut spaces = vec![namespace::hold(Spaces::USER)?];
@@ -51,8 +51,8 @@ fn make_spaces(
     Ok(spaces)
 }
 
-/// Half of what the user has of inotify. What is used inside is counted outside as well, so without a limit of its own a command
-/// could leave its user none.
+/// Half of the user's limits for inotify. Instances inside count for the user outside as well, so without a limit of
+/// its own a command could leave its user none.
 fn watch_limits() -> Vec<(&'static str, u64)> {
     const SETTINGS: [(&str, &str); 2] = [
         ("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"),
@@ -65,7 +65,7 @@ fn watch_limits() -> Vec<(&'static str, u64)> {
     SETTINGS.into_iter().filter_map(half).collect()
 }
 
-/// Everything that a confined command needs of namespaces, done once for nobody.
+/// Tries every namespace operation that a confined command needs, without a command.
 pub(super) fn try_everything() -> Result<(), Failure> {
     let own = Own::now();
     namespace::separate(Spaces::USER).map_err(at(ConfineStep::Namespaces))?;

@@ -1,6 +1,6 @@
-//! Where a caller's path leads, as its caller would find it: from its own root, directory or open descriptor.
+//! Resolves a caller's path as the caller would: from its own root, directory or open descriptor.
 //!
-//! What is found is held, so that what was judged is what is used, whatever becomes of the path meanwhile.
+//! The found object is held, so that the judged object is the one that is used, even if the path changes meanwhile.
 
 use super::memory::{Missing, path_at};
 use super::process_links;
@@ -18,18 +18,18 @@ use std::rc::Rc;
 use windlass_sys::lockdown::notice::Notice;
 use windlass_sys::process::Pid;
 
-/// A path, and where it begins for the caller.
+/// A path, and the point where it begins for the caller.
 #[derive(Debug)]
 pub(super) struct Located {
-    /// The caller's root, working directory or open descriptor, in the table of processes.
+    /// The caller's root, working directory or open descriptor, as a path in `/proc`.
     base: String,
-    /// As it was given; nothing: the base itself is meant.
+    /// The path as it was given; empty: the base itself is meant.
     rest: OsString,
-    /// The caller, which `/proc/self` on the way means.
+    /// The caller, to which `/proc/self` on the way refers.
     caller: Pid,
 }
 
-/// Something that is there.
+/// An object that exists.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     hold: Rc<OwnedFd>,
@@ -37,21 +37,21 @@ pub(super) struct Seen {
     pub(super) about: Stat,
 }
 
-/// A name in a directory, whether or not there is something of that name.
+/// A name in a directory, whether or not the name exists.
 #[derive(Clone, Debug)]
 pub(super) struct NamedEntry {
     pub(super) directory: Seen,
     pub(super) name: OsString,
-    /// The name with the slash after it that its caller gave, to which the kernel has things to say.
+    /// The name as the caller gave it, perhaps with a slash at its end, which changes the kernel's errors.
     pub(super) given: OsString,
 }
 
-/// Where a path that is opened ends.
+/// The end of a path that is opened.
 #[derive(Debug)]
 pub(super) enum End {
     /// At a name in a directory.
     Name(NamedEntry),
-    /// At what is open already: there is no name to speak of.
+    /// A descriptor that is open already, without a name.
     Open(Seen),
 }
 
@@ -102,7 +102,7 @@ impl Located {
         self.rest.is_empty()
     }
 
-    /// What is there, a link at the end followed or not.
+    /// The object at the path, a link at the end followed or not.
     pub(super) fn look(&self, follow: bool) -> Result<Seen, Missing> {
         let base = self.open_base()?;
         if self.is_base() {
@@ -112,7 +112,7 @@ impl Located {
         self.below(&base, &self.rest, links)
     }
 
-    /// As the caller would find it: the kernel takes us for whoever `/proc/self` means.
+    /// Looks a path up as the caller would find it: the kernel resolves `/proc/self` to the supervisor.
     fn below(&self, base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Seen, Missing> {
         let found = Seen::below(base, rest, flags);
         let is_ours = match &found {
@@ -124,7 +124,7 @@ impl Located {
 
     fn open_base(&self) -> Result<OwnedFd, Missing> {
         open(self.base.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| match errno {
-            // There is no descriptor of that number.
+            // The caller has no descriptor of that number.
             Errno::NOENT => Missing::Fails(Errno::BADF),
             errno => missing(errno),
         })
@@ -147,7 +147,8 @@ impl Located {
         Ok(NamedEntry { directory, name: name.to_owned(), given: given.to_owned() })
     }
 
-    /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not here.
+    /// The end of a path that is opened: a link of that name is followed, because the file is created where the link
+    /// leads.
     pub(super) fn end(&self, follow: bool) -> Result<End, Missing> {
         if self.is_base() {
             return self.look(true).map(End::Open);
@@ -177,7 +178,8 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(start)
 }
 
-/// What the caller means by itself is the caller, not whoever looks.
+/// Replaces names by which the caller means itself by the caller's number: the kernel would resolve them to the
+/// supervisor.
 fn absolute(path: &Path, caller: Pid) -> Located {
     const OWN: [(&str, &str); 6] = [
         ("/proc/self", ""),
@@ -211,7 +213,7 @@ fn absolute(path: &Path, caller: Pid) -> Located {
     Located { base: format!("/proc/{caller}/root"), rest: rest.to_owned(), caller }
 }
 
-/// Why nothing was found: because there is nothing, or because it cannot be seen.
+/// The error where a path led nowhere: because there is nothing, or because it cannot be seen.
 fn missing(errno: Errno) -> Missing {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::BADF | Errno::NAMETOOLONG => {
@@ -222,7 +224,8 @@ fn missing(errno: Errno) -> Missing {
 }
 
 impl Seen {
-    /// From a place that is held, through ordinary links only: others would lead us where they would lead somebody else.
+    /// Looks a path up below an open directory, through ordinary links only: the magic links of `/proc` would lead the
+    /// supervisor elsewhere than the caller.
     pub(super) fn below(base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Self, Missing> {
         let how = ResolveFlags::NO_MAGICLINKS;
         let hold = openat2(base, rest, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty(), how);
@@ -236,7 +239,7 @@ impl Seen {
         Ok(Self { hold: Rc::new(hold), path, about })
     }
 
-    /// The same where it is by now.
+    /// The same object at its present path.
     pub(super) fn again(&self) -> Option<Self> {
         let (about, path) = (fstat(&self.hold).ok()?, std::fs::read_link(self.link()).ok()?);
         Some(Self { hold: Rc::clone(&self.hold), path, about })
@@ -258,24 +261,24 @@ impl Seen {
         self.kind() == FileType::Fifo
     }
 
-    /// The kernel's own word on whether anything here can be changed.
+    /// Whether the kernel reports its mount as read-only.
     pub(super) fn is_on_read_only_mount(&self) -> bool {
         fstatvfs(&self.hold).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::RDONLY))
     }
 
-    /// Whether it is part of a table of processes, where the kernel asks who opens a file and not only what it may.
+    /// Whether it is in `/proc`, where the kernel checks which process opens a file and not only its mode.
     pub(super) fn is_of_processes(&self) -> bool {
         fstatfs(&self.hold).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
     }
 
-    /// Whether its owner lets us write: the kernel asks that first, and says afterwards that the place is read-only.
+    /// Whether its mode lets this user write: the kernel checks that first, and the read-only mount afterwards.
     pub(super) fn owner_lets_write(&self) -> bool {
         let answer = accessat(CWD, self.link(), Access::WRITE_OK, AtFlags::empty());
         matches!(answer, Ok(()) | Err(Errno::ROFS))
     }
 
-    /// Whether it belongs to our user, or we are root. Where only one user has a number, everybody else's files bear that of
-    /// nobody, which may be ours: the kernel lets only the owner read without a trace.
+    /// Whether it belongs to our user, or we are root. Where only one user is mapped, the files of all others show the
+    /// overflow user (65534), which may be ours: only the owner may open a file with `O_NOATIME`.
     pub(super) fn is_own(&self) -> bool {
         let own = rustix::process::geteuid();
         if own.is_root() || own.as_raw() != self.about.st_uid {
@@ -286,8 +289,8 @@ impl Seen {
         !can_be_asked || !matches!(open(self.link(), untraced, Mode::empty()), Err(Errno::PERM))
     }
 
-    /// Whether the kernel lets us make hard links to it: with `fs.protected_hardlinks` only to what is ours, and to regular files that we
-    /// can read and write and that give their caller no other user or group.
+    /// Whether the kernel lets this process make hard links to it: with `fs.protected_hardlinks` only to the user's own
+    /// files, and to regular files that the user can read and write and that are neither setuid nor setgid.
     pub(super) fn owner_lets_link(&self) -> bool {
         let is_limited = std::fs::read("/proc/sys/fs/protected_hardlinks").is_ok_and(|text| text != b"0\n");
         let is_accessible = || {
@@ -302,7 +305,7 @@ impl Seen {
         !is_limited || self.is_own() || is_safe()
     }
 
-    /// A name by which we reach exactly this.
+    /// A path by which the supervisor can open exactly this object.
     pub(super) fn link(&self) -> String {
         own_link(&self.hold)
     }
@@ -332,7 +335,7 @@ impl NamedEntry {
         self.directory.path.join(&self.name)
     }
 
-    /// The same where its directory is by now.
+    /// The same name, with its directory's present path.
     pub(super) fn again(&self) -> Option<Self> {
         Some(Self { directory: self.directory.again()?, ..self.clone() })
     }
@@ -341,7 +344,7 @@ impl NamedEntry {
         statat(&self.directory.hold, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// What is there under the name; a link is not followed.
+    /// The object under the name; a link is not followed.
     pub(super) fn look(&self) -> Result<Seen, Missing> {
         Seen::below(&self.directory.hold, &self.name, OFlags::NOFOLLOW)
     }
@@ -351,7 +354,7 @@ impl NamedEntry {
         Some(OsStr::from_bytes(target.as_bytes()).to_owned())
     }
 
-    /// In a directory where everybody leaves things, the kernel follows nobody's links but the caller's own and those of the
+    /// In a sticky directory that every user may write to, the kernel follows only links of the caller and of the
     /// directory's owner (`fs.protected_symlinks`).
     fn check_link(&self) -> Result<(), Missing> {
         const EVERYBODYS: u32 = 0o1002;

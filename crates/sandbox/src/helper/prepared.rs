@@ -1,8 +1,9 @@
-//! A sandbox that is ready before its command is known: the mounts are in place and the helper is locked in, so that only the
-//! command itself has to be started. The runtime uses it for a command whose confinement is equal.
+//! A sandbox that is ready before its command is known: the mounts are in place and the helper is locked in, so that
+//! only the command itself has to be started. The runtime uses it for a command whose confinement is equal.
 //!
-//! What would surprise: equal confinements are not enough. Mounts lie over files and directories, not over names, and processes
-//! outside replace those. So the helper looks at every mount again before it starts a command, and refuses if one has moved.
+//! One thing may surprise: equal confinements are not enough. Mounts lie over files and directories, not over names,
+//! and processes outside replace those. So the helper looks at every mount again before it starts a command, and
+//! refuses if one has moved.
 
 use super::view::{self, Console, MountIds, Underneath};
 use super::{
@@ -31,7 +32,7 @@ pub(super) struct Prepared {
 /// Whether a helper has confined itself already.
 enum Lock {
     Closed,
-    /// It is about to get a terminal, which has to be mounted first.
+    /// It waits for a terminal, which has to be mounted first.
     Open(Given),
 }
 
@@ -61,7 +62,8 @@ impl Prepared {
         self.watcher.process.pid()
     }
 
-    /// The runtime has put the session's mark on this process and on the watcher: a filter may keep this one from it by now.
+    /// Starts the command. The runtime has put the session's mark on this process and on the supervisor, because a
+    /// filter may forbid this process to do so by now.
     pub(super) fn start(
         self,
         order: &mut LaunchRequest,
@@ -84,15 +86,14 @@ impl Prepared {
         Ok(RunningCommand { command, watcher: Some(self.watcher.process), door: self.door })
     }
 
-    /// The plan is the same as when this was prepared, but files that mounts lie over may be others by now, and so may mounts
-    /// outside.
+    /// The plan is still the same, but the files below mounts may have been replaced, and so may mounts outside.
     fn check_that_it_still_fits(&self) -> Result<(), Failure> {
         let fits = !self.mounts_outside.happened() && MountIds::now(&self.confinement) == self.mounts;
         if fits { Ok(()) } else { Err(at(ConfineStep::Prepared)(Errno::STALE)) }
     }
 }
 
-/// Tells whether anything was mounted or unmounted in the mount namespace that this process was in at first.
+/// Detects mounts and unmounts in the first mount namespace of this process.
 pub(super) struct MountChanges(OwnedFd);
 
 impl MountChanges {

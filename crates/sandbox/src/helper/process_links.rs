@@ -1,7 +1,7 @@
-//! `/proc/self` and `/proc/thread-self` in a caller's path. For the kernel they mean whichever process looks a path up, which is the
-//! supervisor here, so a path through one of them leads to another place than the caller means: `/proc/net/dev` does, too.
-//!
-//! Such paths are rare. They are recognised by where they end, and then followed name by name.
+//! `/proc/self` and `/proc/thread-self` in a caller's path. For the kernel they mean the process that looks a path up,
+//! which is the supervisor here, so a path through one of them leads to another place than the caller means:
+//! `/proc/net/dev` does, too. Such paths are rare. They are recognised by the place where they end, and then followed
+//! name by name.
 
 use super::memory::Missing;
 use super::place::{MOST_LINKS, Seen};
@@ -13,22 +13,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use windlass_sys::process::Pid;
 
-/// Links that mean another process for each one that follows them.
+/// Links that lead each process that follows them to its own directory.
 const LINKS: [&str; 2] = ["self", "thread-self"];
 
-/// Whether a path led to the supervisor's own part of the table of processes. Perhaps its caller named exactly that.
+/// Whether a path led to the supervisor's own directory in `/proc`. The caller may have named exactly that.
 pub(super) fn is_about_us(seen: &Seen) -> bool {
     seen.path.starts_with(format!("/proc/{}", std::process::id())) && seen.is_of_processes()
 }
 
-/// Whether a path may lead through such a link. One that led nowhere may have failed because of it.
+/// Whether a path may lead through such a link. A path that led nowhere may have failed because of it.
 pub(super) fn names_itself(path: &Path) -> bool {
     path.components().any(|name| LINKS.iter().any(|link| name.as_os_str() == *link))
 }
 
-/// Where such a link leads for a caller. `None`: it is no such link.
+/// The target of such a link for a caller. `None`: this is another link.
 pub(super) fn target(directory: &Seen, name: &OsStr, caller: Pid) -> Option<OsString> {
-    /// The number of the root of every table of processes.
+    /// The inode number of the root of every `/proc`.
     const ROOT: u64 = 1;
     let is_one = LINKS.iter().any(|link| name == *link)
         && directory.about.st_ino == ROOT
@@ -74,7 +74,8 @@ fn first(path: &Path) -> Option<(OsString, PathBuf)> {
     Some((name, names.map(Component::as_os_str).collect()))
 }
 
-/// Where a name leads if it is a link. The text of links to open files and directories of a process means nothing.
+/// The target of a name if it is a link. Links to open files and directories of a process have texts that must not be
+/// followed as paths.
 fn link_target(directory: &Seen, name: &OsStr, caller: Pid) -> Result<Option<PathBuf>, Missing> {
     if let Some(target) = target(directory, name, caller) {
         return Ok(Some(target.into()));

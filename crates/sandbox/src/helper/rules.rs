@@ -1,4 +1,4 @@
-//! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
+//! The restrictions that a helper puts on itself: Landlock for files, a filter for system calls.
 
 use crate::confinement::Confinement;
 use crate::policy::Access;
@@ -17,13 +17,14 @@ pub(super) fn enforce_landlock(order: &Confinement) -> Result<(), Failure> {
         Some(_) => Rights::WRITE.and(Rights::READ).and(Rights::EXECUTE),
         None => Rights::WRITE,
     };
-    // The supervisor connects for the command. A message for another socket can be sent past it, with `sendmsg`.
+    // The supervisor connects for the command. Without this a command could send a message to another socket past the
+    // supervisor, with `sendmsg`.
     let handled = handled.and(Rights::REACH_SOCKETS);
     let no_tcp = !order.own_network && order.network != NetworkKind::On;
     let beyond = Beyond { no_tcp, scoped: true };
     let mut rules = Ruleset::over(handled, beyond, Version(order.landlock)).map_err(failed)?;
     let shared = common(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::empty()));
-    // Places of the plan are without links. One that has some by now is somewhere else.
+    // Places of the plan are without links. A place that has a link by now leads elsewhere.
     let planned = planned(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::NO_SYMLINKS));
     for (path, rights, how) in planned.chain(shared) {
         allow(&mut rules, (&path, how), rights)
@@ -35,7 +36,7 @@ pub(super) fn enforce_landlock(order: &Confinement) -> Result<(), Failure> {
 fn allow(rules: &mut Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights) -> Result<(), Errno> {
     let place = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), how) {
         Ok(place) => place,
-        // What is not there, or not for us, needs no rule.
+        // A path that does not exist, or that this process cannot reach, needs no rule.
         Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP) => return Ok(()),
         Err(errno) => return Err(errno),
     };
@@ -73,8 +74,9 @@ const OWN_PLACES: [(&str, Rights); 4] = [
     ("/run", Rights::WRITE),
 ];
 
-/// Places that everybody shares. Terminals of others are not among them, nor is what new ones are made by, of which somebody could
-/// take all that the machine has; nor is the table of processes, through which others could be changed.
+/// Places that every command may use. Terminals of others are not among them, nor is `/dev/ptmx`, through which one
+/// command could take all terminals of the machine; nor is `/proc`, through which a command could change other
+/// processes.
 pub(super) const COMMON_PLACES: [(&str, Rights); 7] = [
     ("/dev/null", Rights::WRITE_INTO),
     ("/dev/zero", Rights::WRITE_INTO),

@@ -1,8 +1,7 @@
-//! Which unix sockets belong to this session or to others that may do no more than this one, and which to programs outside: a
-//! command may talk to the former alone.
-//!
-//! A path says nothing about that, because a command can rename and link files in its writable places. The kernel lists which
-//! socket is bound to which file, and the supervisor knows which sockets the session's processes have bound.
+//! The owners of unix sockets: this session and others that may do no more than it, or programs outside. A command may
+//! talk to the former alone. A path does not identify the owner, because a command can rename and link files in its
+//! writable places. The kernel lists which socket is bound to which file, and the supervisor knows which sockets the
+//! session's processes have bound.
 
 use super::place::Seen;
 use crate::authority::AuthorityNumbers;
@@ -13,12 +12,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use windlass_sys::lockdown::unix_sockets::{BoundFile, UnixSocket, UnixSockets};
 
-/// Who has a socket bound somewhere.
+/// The owner of a bound socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A process of this session, or of another one of the same runtime that may do as much or less.
     Session,
-    /// A process of another session, whose policy allows something that this one's does not.
+    /// A process of another session, with a policy that allows something that this session's does not.
     OtherPolicy,
     /// A program outside.
     Others,
@@ -26,20 +25,20 @@ pub(super) enum Owner {
     Nobody,
 }
 
-/// The network namespaces that can be asked for their sockets.
+/// The network namespaces whose sockets the supervisor can list.
 pub(super) struct Namespaces<'a> {
-    /// That of the command.
+    /// The command's network namespace.
     pub(super) own: Option<UnixSockets>,
-    /// That of the runtime, where it is another one.
+    /// The runtime's network namespace, where it is another one.
     pub(super) outside: Option<&'a UnixSockets>,
 }
 
-/// What the supervisor knows of sockets.
+/// The supervisor's knowledge of sockets.
 pub(super) struct SocketOwners<'a> {
     namespaces: Namespaces<'a>,
     /// Inodes of sockets that processes of this session have bound.
     bound: RefCell<HashSet<u32>>,
-    /// The same of every session of the runtime, each with the number of the session's authority, in a file.
+    /// The same for every session of the runtime, each with the number of the session's authority, in a file.
     shared: Option<OwnedFd>,
     authority: &'a AuthorityNumbers,
 }
@@ -47,9 +46,9 @@ pub(super) struct SocketOwners<'a> {
 /// The inode of a socket and the authority that it was bound with, as they stand in the shared file.
 const RECORD: usize = 8;
 
-/// When so many were bound, those that are gone are forgotten.
+/// At this number, sockets that no longer exist are forgotten.
 const MOST_BOUND: usize = 16 * 1024;
-/// The shared file begins anew at this length: other sessions then forget the oldest sockets.
+/// The shared file starts again at this length: other sessions then forget the oldest sockets.
 const LONGEST_SHARED: u64 = 1 << 20;
 
 impl<'a> SocketOwners<'a> {
@@ -61,7 +60,7 @@ impl<'a> SocketOwners<'a> {
         Self { namespaces, bound: RefCell::default(), shared, authority }
     }
 
-    /// A process of this session is about to bind a socket, which had no name before.
+    /// Records that a process of this session is about to bind a socket, which had no name before.
     pub(super) fn note_bound(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let inode = fstat(socket)?.st_ino as u32;
         let mut bound = self.bound.borrow_mut();
@@ -86,7 +85,7 @@ impl<'a> SocketOwners<'a> {
         let _ = rustix::io::write(shared, &record(inode, self.authority.own));
     }
 
-    /// The session that has bound these sockets; of several, the one that this command may do least with.
+    /// The session that has bound these sockets; if several have, the one whose authority this command covers least.
     fn owner_of<'b>(&self, sockets: impl Iterator<Item = &'b UnixSocket>) -> Owner {
         let bound = self.bound.borrow();
         let shared = std::cell::OnceCell::new();
@@ -114,7 +113,7 @@ impl<'a> SocketOwners<'a> {
         bytes[..read].as_chunks::<RECORD>().0.iter().map(|bytes| parts(*bytes)).collect()
     }
 
-    /// Who has a socket bound to a file.
+    /// The owner of the socket that is bound to a file.
     pub(super) fn of_file(&self, file: &Seen) -> Result<Owner, Errno> {
         let (major, minor) = file_system(file.hold()).ok_or(Errno::ACCESS)?;
         let is_only_one =
@@ -123,13 +122,13 @@ impl<'a> SocketOwners<'a> {
         self.of(|socket| socket.file == Some(file), is_only_one)
     }
 
-    /// Who has a socket bound to an abstract name.
+    /// The owner of the socket that is bound to an abstract name.
     pub(super) fn of_abstract_name(&self, name: &[u8]) -> Result<Owner, Errno> {
         self.of(|socket| socket.abstract_name.as_deref() == Some(name), true)
     }
 
-    /// The kernel tells half of an inode's number, and nothing of subvolumes: two files can look alike, and then every socket that
-    /// is bound to one of them has to be ours.
+    /// The kernel shows only half of an inode's number, and no subvolumes: two files can look alike, and then every
+    /// socket that is bound to one of them must be ours.
     fn of(&self, is_meant: impl Fn(&UnixSocket) -> bool, is_only_one: bool) -> Result<Owner, Errno> {
         let listed = list(self.namespaces.own.as_ref())?;
         let mut meant = listed.iter().filter(|socket| is_meant(socket)).peekable();
@@ -154,12 +153,13 @@ fn parts(record: [u8; RECORD]) -> (u32, u32) {
     ((record >> 32) as u32, record as u32)
 }
 
-/// A kernel that cannot list sockets cannot tell whose they are.
+/// The sockets of a namespace. Where the kernel cannot list them, their owners are unknown, and this fails.
 fn list(namespace: Option<&UnixSockets>) -> Result<Vec<UnixSocket>, Errno> {
     namespace.ok_or(Errno::ACCESS)?.list().map_err(|_| Errno::ACCESS)
 }
 
-/// The device of the file system that a file is on. `stat` tells another one on some, for example on subvolumes of btrfs.
+/// The device of the file system that a file is on. On some file systems, such as subvolumes of btrfs, `stat` returns
+/// another one.
 fn file_system(hold: &OwnedFd) -> Option<(u32, u32)> {
     let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", hold.as_raw_fd())).ok()?;
     let mount = about.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
@@ -222,7 +222,7 @@ mod tests {
         first.note_bound(&one).unwrap();
         assert_eq!(second.of_abstract_name(name.as_bytes()), Ok(Owner::Session));
         assert_eq!(third.of_abstract_name(name.as_bytes()), Ok(Owner::OtherPolicy));
-        // The file begins anew when it is full.
+        // The file starts again when it is full.
         seek(&list, SeekFrom::Start(LONGEST_SHARED)).unwrap();
         let other = socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap();
         third.note_bound(&other).unwrap();

@@ -1,9 +1,9 @@
-//! The watcher: what stays of a helper beside the command. In a process namespace of its own it is the init, which orphans
-//! fall to and with which everything ends; everywhere it answers for the calls that are asked about.
+//! The supervisor: the part of a helper that stays beside the command. In a process namespace of its own it is the
+//! init, which inherits orphans and whose end ends every process there; everywhere it answers supervised calls.
 //!
-//! It holds no descriptor of the command's, has one thread, cannot be looked into, and ends by itself when nobody is left
-//! who could ask. It says no, leaves the decision to the kernel, or does what was asked for in the caller's place and with the
-//! caller's rights; it never waits for anybody but the next caller.
+//! It holds none of the command's descriptors, has one thread, cannot be inspected, and exits by itself when no process
+//! is left that could call. It refuses a call, leaves it to the kernel, or carries it out in the caller's place and
+//! with the caller's rights; it never blocks for anything but the next call.
 
 mod waiting;
 
@@ -37,7 +37,7 @@ use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::process::Pid;
 use windlass_sys::signal::{self, Signal};
 
-/// The watcher's whole life.
+/// Runs the supervisor to its end.
 pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: SupervisorOrigin) -> ! {
     let kept: Vec<&OwnedFd> =
         [channel, line].into_iter().chain(outside.map(UnixSockets::descriptor)).collect();
@@ -84,7 +84,7 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: S
             };
             Watch::new(judge, channel, listener.into()).run();
         }
-        // Nobody asks: there is nothing to do but to be there until somebody ends us.
+        // No call is supervised: the process only has to exist until it is killed.
         None => loop {
             let _ = poll(&mut [], None);
         },
@@ -92,15 +92,15 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: S
     exit(0);
 }
 
-/// Where a watcher comes from.
+/// The circumstances in which a supervisor is started.
 pub(super) struct SupervisorOrigin {
-    /// Whether it has a world of its own.
+    /// Whether it has namespaces of its own.
     pub(super) world: NamespaceScope,
-    /// The number of the helper outside.
+    /// The number that the helper has outside.
     pub(super) helper: Pid,
 }
 
-/// Answers with the number of the command, where it has one in a world of its own.
+/// Returns the number of the command, where it has namespaces of its own.
 fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, Failure> {
     let mut first = Pid::new(0);
     if world == NamespaceScope::Own {
@@ -111,8 +111,9 @@ fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, 
     privilege::hide_memory().map_err(at(ConfineStep::Watcher))?;
     privilege::gain_nothing().map_err(at(ConfineStep::Watcher))?;
     if world != NamespaceScope::Own {
-        // A server outside sees this process where it connects in the command's place, and recognises a confined caller by the
-        // number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
+        // A server outside sees this process where it connects in the command's place, and recognises a confined caller
+        // by the number of its filters. The supervisor starts no programs, so a filter that forbids that costs it
+        // nothing.
         let starts =
             [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, FilterAction::Fail(Errno::PERM)));
         Program::of(&starts).enforce(Listening::No).map_err(at(ConfineStep::Watcher))?;
@@ -122,7 +123,7 @@ fn prepare(SupervisorOrigin { world, helper }: SupervisorOrigin) -> Result<Pid, 
     Ok(first)
 }
 
-/// Settings of the kernel that the administrator may write, wherever its process is.
+/// Kernel settings that root may write, in whatever namespace.
 const SETTINGS: [&std::ffi::CStr; 5] =
     [c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/irq", c"/proc/bus", c"/proc/fs"];
 
@@ -130,11 +131,12 @@ fn put_process_table() -> Result<(), Errno> {
     mount::process_table()?.put_at(c"/proc")
 }
 
-/// Lets the next number be that of the helper outside, and answers with what it really is. Commands whose numbers all began
-/// at the same place would call their temporary files alike, and many share the directory for them.
+/// Makes the kernel give the next process the number that the helper has outside, and returns the number that it will
+/// really get. If the numbers of all commands began at the same value, commands would choose the same names for
+/// temporary files, in a directory that many of them share.
 fn count_from(helper: Pid) -> Pid {
     const LAST: &str = "/proc/sys/kernel/ns_last_pid";
-    // A kernel without it counts from the watcher, which is the first.
+    // A kernel without this file counts from the supervisor, which is process 1.
     let _ = std::fs::write(LAST, (helper.get() - 1).to_string());
     let last = std::fs::read_to_string(LAST).ok().and_then(|text| text.trim().parse().ok());
     Pid::new(last.unwrap_or(1_u32) + 1)
@@ -157,24 +159,24 @@ fn keep_settings() -> Result<(), Errno> {
     Ok(())
 }
 
-/// One command, watched.
+/// The loop that answers one command's supervised calls.
 struct Watch<'a> {
     judge: Judge<'a>,
     channel: &'a OwnedFd,
     listener: Listener,
     births: Option<OwnedFd>,
-    /// Which directory a watch of births is about, by its number.
+    /// The index of the protected name that an inotify watch is for, by the watch's number.
     cradles: HashMap<i32, usize>,
-    /// How often each was refused, by operation, target and rule.
+    /// How often each operation was refused, by operation, target and rule.
     told: HashMap<(u8, String, String), Count>,
-    /// How much was refused after that.
+    /// The number of refusals after the list is full.
     beyond: Count,
     waiters: Waiters,
-    /// Files that are being written, by their watches.
+    /// Files that are being written, by their inotify watches.
     drafts: Vec<(i32, Draft)>,
 }
 
-/// How often something was refused.
+/// The count of a repeated refusal.
 #[derive(Default)]
 struct Count {
     times: u32,
@@ -182,7 +184,7 @@ struct Count {
 }
 
 impl Count {
-    /// How often by now, if that is worth a message: a few are counted exactly, many to a sixteenth.
+    /// The count, if it is worth a message: a few are counted exactly, many to a sixteenth.
     fn one_more(&mut self) -> Option<u32> {
         self.times = self.times.saturating_add(1);
         (self.times - self.told > self.told / 16).then(|| {
@@ -192,24 +194,25 @@ impl Count {
     }
 }
 
-/// Whether an emulated call came to an end.
+/// Whether an emulated call was completed.
 enum Carried {
     Out,
-    /// It has to be judged again.
+    /// The call has to be judged again.
     Not,
 }
 
-/// Whoever changes a name more often than this while it is opened is told that there are too many links.
+/// A call is judged at most so often. If its name changes each time before it is opened, the caller gets `ELOOP`.
 const MOST_JUDGEMENTS: usize = 16;
-/// More different denials than anybody reads; of what comes after them only the number is told.
+/// More different denials than a reader needs; later ones are only counted.
 const MOST_TOLD: usize = 256;
-/// A message has to fit.
+/// A denial must fit into one message.
 const LONGEST_TARGET: usize = 1500;
 
 impl<'a> Watch<'a> {
     fn new(judge: Judge<'a>, channel: &'a OwnedFd, listener: Listener) -> Self {
         let order = judge.order;
-        // The runtime reads when it is asked. Until then every message has to fit; the kernel grants less than this.
+        // The runtime reads only when a caller asks for denials. Until then every message has to fit; the kernel grants
+        // less than this.
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(channel, 1 << 20);
         let births = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         let mut cradles = HashMap::new();
@@ -234,7 +237,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Until nobody is left who could ask.
+    /// Runs until no process is left that could call.
     fn run(mut self) {
         loop {
             let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
@@ -264,7 +267,8 @@ impl<'a> Watch<'a> {
         for _ in 0..MOST_JUDGEMENTS {
             match self.judge.answer(&notice) {
                 CallDecision::GoOn => return self.listener.go_on(&notice),
-                // Its number may be another's by now, and what was read another's too.
+                // The caller no longer waits: another process may have its number by now, and the bytes may have been
+                // read from that one.
                 _ if !self.listener.still_asks(&notice) => return,
                 CallDecision::Refuse(errno, denial) => {
                     self.tell(denial);
@@ -328,7 +332,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Lets what was written to drafts count.
+    /// Judges the written drafts and puts them in place.
     fn settle_drafts(&mut self) {
         let refused: Vec<Denial> = self.drafts.iter_mut().filter_map(|(_, draft)| draft.settle()).collect();
         for denial in refused {
@@ -336,8 +340,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Tells the runtime, before the caller knows: when the command has ended, everything was told. What happens again and again
-    /// is told every time at first, and then less and less often.
+    /// Reports a denial to the runtime before the caller gets its answer: so the runtime has every denial when the
+    /// command has ended. A repeated denial is reported every time at first, and then less and less often.
     fn tell(&mut self, denial: Denial) {
         let key = (denial.operation.code(), denial.target.clone(), denial.rule.clone());
         if self.told.len() >= MOST_TOLD && !self.told.contains_key(&key) {
@@ -353,12 +357,12 @@ impl<'a> Watch<'a> {
     }
 
     fn report(&self, denial: Denial) {
-        // A runtime that does not read has more urgent things to do than we have.
+        // The channel is full: the runtime does not read now, and the supervisor must not wait for it.
         let _ = channel::send(self.channel.as_fd(), &Report::Denied(denial).write(), &[], Waiting::No);
     }
 
-    /// A protected name has come into being although nobody was let make it: somebody outside did, or somebody inside gave it
-    /// to a socket in a race. It is reported and left alone.
+    /// A protected name was created although no call was allowed to create it: by a process outside, or by one inside
+    /// that bound a socket to it in a race. It is reported and left alone.
     fn look_at_births(&mut self) {
         let Some(births) = &self.births else { return };
         let mut space = [MaybeUninit::uninit(); 4096];

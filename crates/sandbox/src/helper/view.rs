@@ -1,5 +1,5 @@
-//! The tree of files as the command will see it: everything read-only, what is writable put back in its place, what is
-//! denied replaced by nothing, and devices, terminals and run-time files of its own.
+//! Builds the tree of files that the command sees: everything read-only, writable places mounted again as writable,
+//! denied ones covered by empty files and directories, and devices, terminals and run-time files of its own.
 
 use crate::confinement::Confinement;
 use crate::plan::{HIDDEN, Ruling, ruling_at};
@@ -17,13 +17,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::mount::{self, DetachedMount, Writing};
 
-/// What lies under the furniture and is needed later.
+/// Descriptors of things that the mounts of [`furnish`] cover and that are needed later.
 pub(super) struct Underneath {
-    /// Terminals of the world outside.
+    /// The terminals of the runtime's mount namespace.
     terminals: Option<OwnedFd>,
 }
 
-/// Devices, terminals and run-time files of its own, which are the same for every command.
+/// Mounts devices, terminals and run-time files of its own, which are the same for every command.
 pub(super) fn furnish() -> Result<Underneath, Failure> {
     let terminals = open("/dev/pts", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
     Devices::copy()?.put()?;
@@ -31,15 +31,16 @@ pub(super) fn furnish() -> Result<Underneath, Failure> {
     Ok(Underneath { terminals })
 }
 
-/// Parts of the tree on their way to their places.
+/// Copied parts of the tree that are not mounted in their places yet.
 pub(super) struct Pieces(Vec<Option<Copied>>);
 
-/// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the root down.
+/// Builds the tree. Its pieces were copied before any change of the tree, and are mounted in their places from the root
+/// down.
 pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console>) -> Result<(), Failure> {
     mount::freeze_everything().map_err(|errno| failed(ConfineStep::Tree, Path::new("/"), errno))?;
     let devices = DEVICES.map(|name| c_path(&Path::new("/dev").join(name)));
     for own in OWN.into_iter().chain(devices.iter().map(CString::as_c_str)) {
-        // What a machine does not have was not made either.
+        // On a machine that lacks one of these, no mount was made for it either.
         let _ = mount::thaw(own);
     }
     if let Some(console) = console {
@@ -56,7 +57,7 @@ pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console
             .map_err(|errno| failed(ConfineStep::Place, &hidden.path, errno))?;
     }
     for socket in &order.sockets {
-        // One that is gone meanwhile needs no hiding.
+        // A socket that is gone meanwhile need not be hidden.
         if let (Ok(nothing), Ok(held)) = (mount::copy(c"/dev/null"), MountSource::at(socket)) {
             let _ = nothing.put_over(&held.place);
         }
@@ -64,19 +65,19 @@ pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console
     Ok(())
 }
 
-/// What the command has to itself and may change; its devices are the other part of that.
+/// Directories that the command has to itself and may change; its devices come beside them.
 const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
 pub(super) struct Console(DetachedMount);
 
 impl Console {
-    /// The terminal that this process has as its input, if it has one.
+    /// The terminal that is this process's standard input, if it is one.
     pub(super) fn of(underneath: &Underneath) -> Option<Self> {
         let number = rustix::fs::minor(fstat(rustix::stdio::stdin()).ok()?.st_rdev);
         let name = CString::new(number.to_string()).ok()?;
         let piece = mount::copy_entry(underneath.terminals.as_ref()?, &name).ok()?;
-        // In a sandbox that was prepared, the terminals outside are read-only by now, and so would this copy be.
+        // In a prepared sandbox, the terminals outside are read-only by now, and so would a copy of this one be.
         piece.thaw().ok()?;
         Some(Self(piece))
     }
@@ -87,15 +88,16 @@ impl Console {
     }
 }
 
-/// Which mount each place of a confinement is on.
+/// The mount on which each place of a confinement lies.
 ///
-/// A process outside that replaces a file or directory under a mount takes the mount away, and one that renames a directory takes
-/// it elsewhere: the path then leads to another mount, and what was built ahead no longer keeps what the plan says.
+/// A process outside that replaces a file or directory under a mount removes the mount, and one that renames a
+/// directory moves it: the path then leads to another mount, and a tree that was built ahead no longer protects the
+/// places of the plan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MountIds(Vec<Option<u64>>);
 
 impl MountIds {
-    /// As this process sees them.
+    /// The mounts as this process sees them.
     pub(super) fn now(order: &Confinement) -> Self {
         let placed = order.rulings.iter().filter(|ruling| is_needed(order, ruling)).map(|it| &it.path);
         Self(placed.chain(&order.sockets).map(|path| mount_id(path)).collect())
@@ -120,7 +122,8 @@ pub(super) fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }
 
-/// Whether a ruling needs a mount of its own. What only must not be moved does not where the supervisor moves everything.
+/// Whether a ruling needs a mount of its own. A place that only must not be moved needs none where the supervisor
+/// carries out every move.
 fn is_needed(order: &Confinement, ruling: &Ruling) -> bool {
     match above(&order.rulings, &ruling.path) {
         Some(above) => ruling.pinned && !order.supervisor || above.access != ruling.access,
@@ -133,14 +136,14 @@ fn above<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
     ruling_at(rulings, path.parent()?)
 }
 
-/// A part of the tree on its way to its place.
+/// A copied part of the tree that is not mounted in its place yet.
 pub(super) struct Copied {
     piece: DetachedMount,
     is_directory: bool,
 }
 
-/// A place of the plan. Such places are without links: one that has some by now was exchanged, and what it leads to is none of
-/// the plan's.
+/// A place of the plan. Such places are without links: if one is a link by now, it was exchanged, and its target is not
+/// a place of the plan.
 struct MountSource {
     place: OwnedFd,
     is_directory: bool,
@@ -155,7 +158,7 @@ impl MountSource {
     }
 }
 
-/// Copies of what is to stay visible in a way of its own.
+/// Copies the places that need a mount of their own.
 pub(super) fn copy_pieces(order: &Confinement) -> Result<Pieces, Failure> {
     let copy = |ruling: &Ruling| {
         if !is_needed(order, ruling) || ruling.access == Access::Deny {
@@ -183,7 +186,7 @@ fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<()
         }
         None => {
             let held = match MountSource::at(path) {
-                // It has its own there, and not this.
+                // The command has its own directory there, without this place.
                 Err(Errno::NOENT) if HIDDEN.iter().any(|own| path.starts_with(own)) => return Ok(()),
                 held => held.map_err(place)?,
             };
@@ -194,7 +197,7 @@ fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<()
     }
 }
 
-/// Whether the directory above was replaced, so that the place is no longer there to be covered.
+/// Whether a directory above was replaced, so that the place is not visible and need not be covered.
 fn is_out_of_sight(rulings: &[Ruling], path: &Path) -> bool {
     let denied = above(rulings, path).is_some_and(|above| above.access == Access::Deny);
     (denied || path.starts_with(RUN)) && !path.exists()
@@ -216,10 +219,10 @@ fn nothing() -> Result<DetachedMount, Errno> {
 }
 
 const RUN: &str = "/run";
-/// An empty file that cannot be read; it stands for every denied one.
+/// An empty file that cannot be read; it covers every denied file.
 const NO_FILE: &str = "/run/.nothing";
 
-/// Files from which programs learn where names are looked up, and two directories of programs.
+/// Files that configure name resolution, and two directories of programs.
 const KEPT_IN_RUN: [&str; 6] = [
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/systemd/resolve/resolv.conf",
@@ -234,7 +237,7 @@ fn copy_name_files() -> Vec<(PathBuf, DetachedMount)> {
     present.filter_map(|path| mount::copy(&c_path(&path)).ok().map(|piece| (path, piece))).collect()
 }
 
-/// `/run` is full of sockets at which others wait to do things for us. The command gets an empty one of its own.
+/// Mounts an empty `/run`: the machine's is full of sockets of servers that act for their clients.
 fn put_run_time_files(kept: Vec<(PathBuf, DetachedMount)>) -> Result<(), Failure> {
     let run = Path::new(RUN);
     if !run.is_dir() {

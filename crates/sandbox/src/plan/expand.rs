@@ -1,4 +1,5 @@
-//! Rules with patterns become rulings over the places that fit them now. What fits only later is not covered.
+//! Expands rules with patterns to rulings over the places that fit them now. A place that fits only later is not
+//! covered.
 
 use super::{PlanError, PolicyContext, Ruling, Rulings};
 use crate::files::{Files, Kind};
@@ -8,13 +9,13 @@ use crate::policy::{Access, Confined, Rule};
 use crate::protect::{self, MustNotExist};
 use std::path::{Path, PathBuf};
 
-/// More than any tree that is walked in a moment.
+/// More files than any tree has that can be walked in a moment.
 const MOST_FILES: usize = 200_000;
 
-/// What rules come to, beside rulings.
+/// The results of rules beside rulings.
 #[derive(Default)]
 pub(super) struct Ruled {
-    /// What must neither come nor go.
+    /// Paths that commands must neither create nor remove.
     pub(super) must_not_exist: Vec<MustNotExist>,
     /// Rules that have no effect, in sentences.
     pub(super) remarks: Vec<String>,
@@ -155,7 +156,8 @@ impl Expansion<'_> {
     }
 }
 
-/// A rule that hides nothing may be a slip of the pen. The file may also come later, so it is no error.
+/// The remark for a rule that hides nothing, which may be a mistake. It is no error, because the file may also be
+/// created later.
 fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
     match path {
         Some(path) => format!("`{rule}` was to be hidden, but there is no {}", path.display()),
@@ -165,8 +167,9 @@ fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
     }
 }
 
-/// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make nothing
-/// writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
+/// A place behind links. Commands can make links in their writable places, and such links must open nothing: they make
+/// no place writable, and protection from writing makes no place readable. So these places are added last, when all
+/// other rulings are known.
 struct LinkedPlace {
     way: FollowedPath,
     links: Vec<PathBuf>,
@@ -174,7 +177,7 @@ struct LinkedPlace {
 }
 
 impl LinkedPlace {
-    /// Answers with why the rule has no effect, where a person named the place.
+    /// Returns the reason why the rule has no effect, where the user named the place.
     fn add(self, rulings: &mut Rulings, must_not_exist: &mut Vec<MustNotExist>) -> Option<String> {
         let Self { way, links, ruling } = self;
         let above = links.iter().filter_map(|link| Some((link, link.parent()?)));

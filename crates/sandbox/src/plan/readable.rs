@@ -1,5 +1,6 @@
-//! Where Landlock alone has to keep a command from reading something: rules of Landlock only allow, so everything beside
-//! the denied places and the directories that lead to them is listed. What comes into being beside them later is not.
+//! The readable places, where Landlock alone must forbid a command to read something: Landlock's rules only allow, so
+//! everything beside the denied places and the directories that lead to them is listed. Files that are created beside
+//! them later cannot be read.
 
 use super::{Ruling, ruling_at};
 use crate::files::{Files, Kind};

@@ -1,8 +1,9 @@
-//! Places at which programs of the user expect a server of the user. A server that a confined command starts there would give orders
-//! to the next program outside, or take its secrets: a tmux client executes what its server sends, and ssh trusts its agent.
+//! Places at which programs of the user expect a server of the user. A server that a confined command starts there
+//! would give orders to the next program outside, or take its secrets: a tmux client executes what its server sends,
+//! and ssh trusts its agent.
 //!
-//! The environment of the runtime names most of them. `/tmp` has one that is always looked for, that of tmux. Others that meet in
-//! `/tmp`, such as X11 and PostgreSQL, only take data from a server.
+//! The environment of the runtime names most of them. `/tmp` has one that is always looked for, that of tmux. Others
+//! that meet in `/tmp`, such as X11 and PostgreSQL, only take data from a server.
 
 use super::{PolicyContext, Ruling, Rulings};
 use crate::files::Files;
@@ -21,7 +22,7 @@ pub(crate) fn tmux_directory(user: Uid) -> String {
     format!("tmux-{}", user.as_raw())
 }
 
-/// Adds rulings for what is there, and returns what must not come into being.
+/// Adds rulings for the places that exist, and returns the paths that must not be created.
 pub(super) fn add(
     surroundings: &PolicyContext,
     files: &dyn Files,
@@ -39,7 +40,8 @@ pub(super) fn add(
 fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings) -> Vec<MustNotExist> {
     let way = FollowedPath::of(path, files);
     let is_writable = |path: &Path| rulings.access_at(path) == Some(Access::Write);
-    // A rule about exactly this place, or a writable place that it is: a runtime directory that is `/tmp` itself is not protected.
+    // A write rule for exactly this place wins, and so does a writable place at the same path: a runtime directory that
+    // is `/tmp` itself is not protected.
     let is_named =
         way.leads_somewhere() && rulings.about(&way.end).is_some_and(|ruling| ruling.access == Access::Write);
     if is_named || !is_writable(&way.end) {

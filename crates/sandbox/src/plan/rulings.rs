@@ -1,21 +1,21 @@
-//! Rulings while they are collected. Commands make directories that get some, so finding the one over a path must not become
-//! slower with their number.
+//! Rulings while they are collected. Commands make directories that get some, so finding the one over a path must not
+//! become slower with their number.
 
 use super::Ruling;
 use crate::policy::Access;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What was ruled so far, in the order in which it was.
+/// The rulings so far, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(crate) struct Rulings {
     all: Vec<Ruling>,
-    /// Which one is about a place.
+    /// The index of the ruling for each place.
     places: HashMap<PathBuf, usize>,
 }
 
 impl Rulings {
-    /// Adds one. Of several for one place, the last counts.
+    /// Adds a ruling. If several name one place, the last counts.
     pub(crate) fn push(&mut self, ruling: Ruling) {
         match self.places.get(&ruling.path).and_then(|place| self.all.get_mut(*place)) {
             Some(same) => {
@@ -33,7 +33,7 @@ impl Rulings {
         self.all.len()
     }
 
-    /// Takes back what was added about places of which nothing was known before.
+    /// Removes the rulings that were added for places that had none before.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.all.truncate(length);
         self.places.retain(|_, place| *place < length);
@@ -53,12 +53,12 @@ impl Rulings {
         path.ancestors().find_map(|above| self.about(above))
     }
 
-    /// What may be done at a path.
+    /// The access to a path.
     pub(crate) fn access_at(&self, path: &Path) -> Option<Access> {
         self.over(path).map(|ruling| ruling.access)
     }
 
-    /// From the root of the tree down.
+    /// The rulings, from the root of the tree down.
     pub(super) fn in_order(mut self) -> Vec<Ruling> {
         self.all.sort_by_key(|ruling| ruling.path.components().count());
         self.all

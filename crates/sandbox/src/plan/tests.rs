@@ -1,4 +1,5 @@
-//! Plans of trees that exist only here: what holds where, what must not come into being, what is refused.
+//! Plans over trees that exist only in these tests: the access to each place, names that must not be created, and
+//! policies that are refused.
 
 use super::*;
 use crate::pattern::Pattern;
@@ -11,7 +12,7 @@ use std::path::Component;
 pub(crate) struct Tree {
     entries: BTreeMap<PathBuf, Entry>,
     sockets: Vec<PathBuf>,
-    /// When each was made; 1 where nothing is said.
+    /// The time at which each was created; 1 by default.
     made: BTreeMap<PathBuf, u64>,
 }
 
@@ -116,7 +117,7 @@ fn planned(confined: &Confined, tree: &Tree) -> Plan {
     plan(confined, &surroundings(), &machine(), tree).unwrap()
 }
 
-/// What holds at each of these places.
+/// Checks the access to each of these places.
 fn check(plan: &Plan, expected: &[(&str, Access)]) {
     for (path, access) in expected {
         let ruling = plan.ruling_at(Path::new(path)).unwrap();
@@ -532,7 +533,7 @@ fn protecting_what_a_link_leads_to_lets_nobody_read_what_is_denied() {
     assert!(!plan.rulings.iter().any(|ruling| ruling.path == Path::new("/h/open")), "it needs no ruling");
 }
 
-/// Nothing could be started in such a project any more.
+/// A regression: no command could be started in such a project any more.
 #[test]
 fn a_link_among_inner_repositories_is_none_unless_it_leads_to_what_can_be_changed() {
     let lines = [
@@ -704,7 +705,7 @@ fn a_temporary_directory_that_is_not_there_can_be_made_and_not_linked() {
     );
 }
 
-/// What a link made a repository of looked like a rule of the user's.
+/// The ruling for a path that a link turned into a repository looked like one of the user's rules.
 #[test]
 fn whatever_is_linked_to_be_a_repository_stays_protected_in_its_own() {
     let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/tmp/.git -> ../.git/hooks"];
@@ -737,7 +738,7 @@ fn a_repository_is_known_by_what_cannot_be_taken_from_it() {
         );
     }
     assert!(must_not_exist(&plan).contains(&"/w/.git/worktrees/HEAD".to_owned()), "nothing takes its place");
-    // One that is worked in itself, without its head.
+    // A repository whose own directory is the workspace, without `HEAD`.
     let plan = planned(&write(), &Tree::of(&["/w/objects/", "/w/refs/", "/w/config", "/w/hooks/a"]));
     check(&plan, &[("/w/hooks/a", Read), ("/w/objects/x", Write)]);
     check_judged(&plan, "/w/config");
@@ -821,7 +822,7 @@ fn a_policy_that_the_machine_cannot_enforce_is_refused_with_what_is_missing() {
     assert!(plan(&write().with_network(Network::On), &surroundings(), &without_namespaces(), &tree).is_ok());
 }
 
-/// Which sentences about unix sockets a plan has on machines with namespaces.
+/// Checks the sentences about unix sockets that a plan has on machines with namespaces.
 #[test]
 fn sockets_that_the_kernel_does_not_keep_a_command_from_are_listed_as_differences() {
     const ALONE: &str = "only the supervisor";

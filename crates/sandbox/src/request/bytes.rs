@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use windlass_sys::mark::Halves;
 
-/// Bytes that are being put together.
+/// Writes a message.
 #[derive(Default)]
 pub(crate) struct Writer {
     pub(crate) bytes: Vec<u8>,
@@ -52,7 +52,7 @@ impl Writer {
     }
 }
 
-/// Bytes that are being taken apart.
+/// Reads a message.
 pub(crate) struct Reader<'a> {
     pub(crate) bytes: &'a [u8],
 }
@@ -110,7 +110,7 @@ impl Reader<'_> {
 
     pub(crate) fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.number()?;
-        // No room is made for a count that may be a lie: the list grows as its items are found.
+        // Reserves no memory for the stated number of items, which may be false: the list grows as items are found.
         (0..count).map(|_| read(self)).collect()
     }
 }

@@ -1,5 +1,5 @@
-//! What the kernel announces about groups, on two descriptors for all of them together: whoever hears one looks at the
-//! counts of every group, so it does not matter which group it was, nor how often.
+//! Events of control groups, on two descriptors for all groups together. On each event the reader looks at the counts
+//! of every group, so it matters neither which group caused the event nor how often.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Announcements of all groups that asked for them.
+/// The events of all groups that are watched.
 #[derive(Debug)]
 pub struct Events {
     changes: OwnedFd,
@@ -18,35 +18,37 @@ pub struct Events {
 }
 
 impl Events {
-    /// A place to be told.
+    /// Creates the two descriptors, which watch no group yet.
     pub fn open() -> Result<Self, Errno> {
         let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         let memory = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self { changes, memory })
     }
 
-    /// What a reactor can wait for: each is readable when something was announced.
+    /// The two descriptors, for a reactor to wait on: each is readable after an event.
     pub fn ears(self: &Arc<Self>) -> [EventFd; 2] {
         [LimitEventKind::Changes, LimitEventKind::Memory]
             .map(|what| EventFd { events: Arc::clone(self), what })
     }
 
-    /// Forgets what was announced so far.
+    /// Discards the events so far.
     pub fn take(&self) {
         let mut buffer = [0; 4096];
         for descriptor in [&self.changes, &self.memory] {
-            // An error means that there is nothing more. A counter is empty after one reading, a list when it ends.
+            // Reads until an error says that nothing is left. A counter is empty after one read, a list when it ends.
             while rustix::io::read(descriptor, &mut buffer).is_ok() {}
         }
     }
 
-    /// The kernel announces a change of its own in such a file as if somebody had written it.
+    /// Watches an event file of version 2. The kernel reports its own changes of such a file as modifications, as if a
+    /// process had written to it.
     pub(super) fn watch(&self, file: &Path) -> io::Result<()> {
         inotify::add_watch(&self.changes, file, WatchFlags::MODIFY)?;
         Ok(())
     }
 
-    /// Version 1 announces a want of memory through a descriptor that is told to it by number.
+    /// Watches a group of version 1 for lack of memory. The kernel signals that through an eventfd whose number is
+    /// written to a file of the group.
     pub(super) fn watch_memory(&self, group: &Path) -> io::Result<()> {
         let control = File::open(group.join("memory.oom_control"))?;
         let order = format!("{} {}", self.memory.as_raw_fd(), control.as_raw_fd());

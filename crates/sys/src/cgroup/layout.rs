@@ -1,4 +1,4 @@
-//! Where this process stands: two small files of the kernel's, read as one map. Pure, but for the reading.
+//! The groups of this process: parses two small files of the kernel into one map. Pure, except for the reading.
 
 use super::{Controller, Version};
 use crate::mark;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hierarchies {
     pub(super) places: Vec<OwnGroup>,
-    /// Whether a sandbox around this process refuses every change to them.
+    /// Whether a sandbox around this process refuses every change of the groups.
     pub(super) confined: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct OwnGroup {
 }
 
 impl Hierarchies {
-    /// Those of this process; empty where the kernel has none, or none is mounted.
+    /// The groups of this process; empty where the kernel has none, or no hierarchy is mounted.
     pub fn of_this_process() -> Self {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let confined = mark::in_sandbox();
@@ -36,13 +36,13 @@ impl Hierarchies {
         Self { places: places.filter_map(|group| group.place(mounts)).collect(), confined: false }
     }
 
-    /// The one of version 2, for a tree that is not mounted where the kernel says.
+    /// The group of version 2 alone, for a tree that is not mounted where the kernel says.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let place = OwnGroup { version: Version::V2, directory: directory.into(), named: Vec::new() };
         Self { places: vec![place], confined: false }
     }
 
-    /// Where a controller is to be had: version 2 first.
+    /// The group in which a controller can be used: version 2 first.
     pub(super) fn with(&self, controller: Controller) -> Option<&OwnGroup> {
         let versions = [Version::V2, Version::V1];
         let having =

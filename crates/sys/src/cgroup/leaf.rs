@@ -1,5 +1,5 @@
-//! A leaf: the groups of one session, to be entered, limited, counted and watched. Every file is small and is read whole;
-//! one that is missing means that this kernel does not count that.
+//! A leaf: the groups of one session, to be entered, limited, counted and watched. Every file is small and is read
+//! whole; if one is missing, this kernel does not count that resource.
 
 use super::{Controller, Events, Version};
 use crate::descriptor::above_stdio;
@@ -23,15 +23,16 @@ pub(super) struct Branch {
     version: Version,
     pub(super) directory: PathBuf,
     controllers: Vec<Controller>,
-    /// Whoever writes `0` to it is in the group from then on.
+    /// A process that writes `0` to it enters the group.
     entry: OwnedFd,
-    /// A group that is used again is heard already.
+    /// Whether the group is watched already, because another session used it before.
     announced: AtomicBool,
-    /// What the kernel had counted for the group before: it may have been another session's, and counts are never reset.
+    /// The kernel's counts for the group when this session took it. They may stem from another session, and the kernel
+    /// never resets them.
     before: Counts,
 }
 
-/// Numbers that only grow.
+/// The kernel's counters, which only grow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     out_of_memory: u64,
@@ -40,7 +41,7 @@ struct Counts {
 }
 
 impl SessionCgroup {
-    /// What a child writes `0` to, so that it and everything it starts is in the leaf.
+    /// The files to which a child writes `0`, so that it and everything it starts is in the leaf.
     pub fn entries(&self) -> Vec<BorrowedFd<'_>> {
         self.branches.iter().map(|branch| branch.entry.as_fd()).collect()
     }
@@ -66,13 +67,13 @@ impl SessionCgroup {
         branch.number(branch.named("memory.usage_in_bytes", "memory.current"))
     }
 
-    /// The most it had.
+    /// The most memory that it had.
     pub fn peak_memory(&self) -> Option<u64> {
         let branch = self.with(Controller::Memory)?;
         branch.number(branch.named("memory.max_usage_in_bytes", "memory.peak"))
     }
 
-    /// How many of its processes the kernel killed for want of memory.
+    /// How many of its processes the kernel killed for lack of memory.
     pub fn killed_for_memory(&self) -> u64 {
         let Some(branch) = self.with(Controller::Memory) else { return 0 };
         branch.counts().out_of_memory.saturating_sub(branch.before.out_of_memory)
@@ -83,7 +84,7 @@ impl SessionCgroup {
         self.with(Controller::Pids)?.number("pids.current")
     }
 
-    /// The most it had.
+    /// The most processes and threads that it had.
     pub fn peak_processes(&self) -> Option<u64> {
         self.with(Controller::Pids)?.number("pids.peak")
     }
@@ -100,14 +101,14 @@ impl SessionCgroup {
         Some(branch.cpu()?.saturating_sub(branch.before.cpu))
     }
 
-    /// The processes in it.
+    /// The processes in the group.
     pub fn members(&self) -> Vec<Pid> {
         let Some(branch) = self.branches.first() else { return Vec::new() };
         let text = fs::read_to_string(branch.directory.join("cgroup.procs")).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok().map(Pid::new)).collect()
     }
 
-    /// Wants to be told when the kernel refuses it a process or kills one of its.
+    /// Asks for an event when the kernel refuses the leaf a process or kills one of its processes.
     pub fn announce(&self, events: &Events) -> io::Result<()> {
         self.branches.iter().try_for_each(|branch| branch.announce(events))
     }
@@ -123,7 +124,8 @@ impl Branch {
         directory: PathBuf,
         controllers: Vec<Controller>,
     ) -> io::Result<Self> {
-        // By `tasks` one thread moves, which is all a child has; the kernel then need not stop the machine's forks.
+        // Through `tasks` a single thread moves, and a child has only one; the kernel then need not stop the machine's
+        // forks.
         let entry = match version {
             Version::V1 => "tasks",
             Version::V2 => "cgroup.procs",
@@ -141,14 +143,14 @@ impl Branch {
         Ok(branch.begin_anew())
     }
 
-    /// From now on it counts for another session.
+    /// Takes the present counts as the baseline for another session.
     pub(super) fn begin_anew(self) -> Self {
         let before = self.counts();
         Self { before, ..self }
     }
 
-    /// Makes an emptied group fit for another session, if it is worth that: a group of memory costs the kernel most to
-    /// make, and only the old interface can forget a peak.
+    /// Makes an empty group fit for another session, if that is worth it: memory groups are the most expensive to
+    /// create, and only version 1 can reset a peak.
     pub(super) fn renew(&self) -> bool {
         let is_worth_it = self.version == Version::V1 && self.controllers == [Controller::Memory];
         if !is_worth_it || read(&self.directory.join("cgroup.procs")).is_none_or(|text| !text.is_empty()) {
@@ -161,7 +163,7 @@ impl Branch {
         renewed.is_ok()
     }
 
-    /// Version 1 announces nothing about processes.
+    /// Version 1 has no events about processes.
     fn announce(&self, events: &Events) -> io::Result<()> {
         if self.announced.swap(true, Ordering::Relaxed) {
             return Ok(());

@@ -1,6 +1,6 @@
-//! A nest: the groups that one runtime makes below its own place, one in each hierarchy that it uses, with a leaf in it
-//! for each session that needs one. Its name says whose it is, so that whoever comes later can tell that a nest was
-//! abandoned; the kernel removes no group that still holds a process, so removing is always safe to try.
+//! A nest: the groups that one runtime creates below its own group, one in each hierarchy that it uses, with a leaf in
+//! it for each session that needs one. Its name identifies the runtime, so that a later runtime can tell that a nest
+//! was abandoned; the kernel removes no group that still holds a process, so removing is always safe to try.
 
 use super::layout::{Hierarchies, OwnGroup, words_of};
 use super::leaf::{Branch, SessionCgroup, write};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a nest is called: `windlass-PID-START-FAMILY`.
+/// The name of a nest: `windlass-PID-START-FAMILY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeCgroupName {
     pid: u32,
@@ -23,11 +23,11 @@ pub struct RuntimeCgroupName {
 }
 
 const PREFIX: &str = "windlass-";
-/// Where a runtime puts itself, when its own group may hold no process any more.
+/// The group into which a runtime moves itself, when its own group may hold no process any more.
 const OWN: &str = "-runtime";
 
 impl RuntimeCgroupName {
-    /// The name of this process's nest for sessions of one family of marks.
+    /// The name of this process's nest for sessions with this runtime tag.
     pub fn new(family: u32) -> Self {
         let own = Pid::of_this_process();
         Self { pid: own.get(), start_ticks: process::start_ticks(own).unwrap_or(0), family }
@@ -47,7 +47,7 @@ impl RuntimeCgroupName {
 
     fn runtime_is_gone(self) -> bool {
         let pid = Pid::new(self.pid);
-        // One that is dead but not collected yet is gone, too.
+        // A process that is dead but not collected yet is gone, too.
         process::start_ticks(pid) != Some(self.start_ticks)
             || Process::open(pid).is_ok_and(|process| !process.is_alive())
     }
@@ -59,27 +59,28 @@ impl std::fmt::Display for RuntimeCgroupName {
     }
 }
 
-/// Why a controller is not used.
+/// The reason why a controller is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// The kernel offers it nowhere that we can reach.
+    /// No hierarchy of this process has it.
     #[error("no hierarchy that this process is in has it")]
     Absent,
-    /// Another runtime's sandbox is around this process. It is not even tried: every attempt would be reported as a denial.
+    /// Another runtime's sandbox is around this process. No attempt is made: each one would be reported as a denial.
     #[error("the sandbox around this process allows no changes to control groups")]
     Confined,
-    /// Version 2 wants a group either to hold processes or to be divided, and others are in ours.
+    /// Version 2 lets a group either hold processes or have children with controllers, and our group holds processes of
+    /// others.
     #[error("{} holds other processes or was not delegated to us, so it cannot be divided", .group.display())]
     Shared {
         /// Our own group.
         group: PathBuf,
     },
-    /// The kernel said no.
+    /// The kernel refused.
     #[error("{}: {}", .path.display(), .source)]
     Refused {
-        /// What was to be made or written.
+        /// The file or directory that could not be created or written.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
@@ -88,9 +89,9 @@ pub enum Unusable {
 /// A controller that is not used, and why.
 #[derive(Debug)]
 pub struct UnusedController {
-    /// Which.
+    /// The controller.
     pub controller: Controller,
-    /// Why.
+    /// The reason.
     pub reason: Unusable,
 }
 
@@ -117,7 +118,8 @@ struct HierarchyGroup {
 const MOST_EMPTIED: usize = 32;
 
 impl RuntimeCgroup {
-    /// Makes a nest with as many of the wanted controllers as can be used, and says which cannot and why. `None`: none can.
+    /// Creates a nest with as many of the wanted controllers as can be used, and reports which cannot and why. `None`:
+    /// none can.
     pub fn make(
         hierarchies: &Hierarchies,
         name: RuntimeCgroupName,
@@ -135,12 +137,12 @@ impl RuntimeCgroup {
         ((!nest.groups.is_empty()).then_some(nest), refusals)
     }
 
-    /// By which interface a controller is used here; `None`: not at all.
+    /// The interface through which a controller is used here; `None`: it is not used.
     pub fn version(&self, controller: Controller) -> Option<Version> {
         self.groups.iter().find(|group| group.controllers.contains(&controller)).map(|group| group.version)
     }
 
-    /// A leaf with these controllers: for the processes of one session.
+    /// Creates a leaf with these controllers, for the processes of one session.
     pub fn leaf(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         self.retry_lingering();
         let needed =
@@ -149,12 +151,12 @@ impl RuntimeCgroup {
         Ok(SessionCgroup { branches })
     }
 
-    /// The place for sessions that have no leaf of their own: all are counted together there.
+    /// The group for sessions that have no leaf of their own: all are counted together there.
     pub fn common(&self, wanted: &[Controller]) -> io::Result<SessionCgroup> {
         let needed =
             self.groups.iter().filter(|group| group.controllers.iter().any(|it| wanted.contains(it)));
         let branch = |group: &HierarchyGroup| match group.version {
-            // Here a group may be divided and hold processes too.
+            // In version 1 a group may have children and hold processes, too.
             Version::V1 => Branch::open(group.version, group.directory.clone(), group.controllers.clone()),
             Version::V2 => {
                 let directory = group.directory.join("common");
@@ -186,7 +188,7 @@ impl RuntimeCgroup {
         self.retry_lingering();
     }
 
-    /// Removes everything of it that is empty, itself included. For a runtime that starts nothing more.
+    /// Removes its empty groups, itself included. For a runtime that starts no more sessions.
     pub fn remove_empty(&self) {
         self.emptied.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for group in &self.groups {
@@ -223,7 +225,7 @@ fn is_busy(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::BUSY)
 }
 
-/// Puts a controller into a hierarchy that has it.
+/// Creates the nest's group for a controller in the hierarchy that has it.
 fn add_twig(
     hierarchies: &Hierarchies,
     name: RuntimeCgroupName,
@@ -251,15 +253,17 @@ fn add_twig(
     Ok(())
 }
 
-/// Lets the children of our own group of version 2 have a controller. The kernel allows that only for a group without
-/// processes, so this process moves into a child of it, if the group was delegated to it and nobody else is in it.
+/// Enables a controller for the children of our own group of version 2. The kernel allows that only for a group without
+/// processes, so this process moves into a child of the group, if the group was delegated to it and holds only this
+/// process and its children.
 fn divide(place: &OwnGroup, name: RuntimeCgroupName, controller: Controller) -> Result<(), Unusable> {
     let group = &place.directory;
     let word = controller.name(Version::V2);
     if words_of(&group.join("cgroup.subtree_control")).any(|enabled| enabled == word) {
         return Ok(());
     }
-    // Only the root of the hierarchy has no type, and only it may be divided while it holds processes.
+    // Only the root of the hierarchy lacks this file, and only it may have children with controllers while it holds
+    // processes.
     let is_root = !group.join("cgroup.type").exists();
     if !is_root && holds_processes(group) {
         let ours = is_delegated(group) && all_are_ours(group);
@@ -285,8 +289,8 @@ fn holds_processes(group: &Path) -> bool {
     members(group).next().is_some()
 }
 
-/// Whether whoever manages the machine's groups has left this one to us: systemd says so in an attribute, and a group that
-/// belongs to an ordinary user was given to that user.
+/// Whether the machine's manager of groups has delegated this one to us: systemd sets an attribute that says so, and a
+/// group that belongs to an ordinary user was given to that user.
 fn is_delegated(group: &Path) -> bool {
     let mut value = [0; 8];
     let says_so = ["user.delegate", "trusted.delegate"].iter().any(|attribute| {
@@ -298,7 +302,7 @@ fn is_delegated(group: &Path) -> bool {
     says_so || !user.is_root() && owner.is_ok_and(|owner| owner == user.as_raw())
 }
 
-/// Whether nobody is in a group but this process and its children.
+/// Whether the group holds only this process and its children.
 fn all_are_ours(group: &Path) -> bool {
     let own = Pid::of_this_process();
     members(group).all(|pid| pid == own || process::parent_of(pid) == Some(own))
@@ -320,13 +324,13 @@ fn make_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes the nests of runtimes that are gone, as far as they are empty. Returns how many groups went.
+/// Removes the nests of runtimes that are gone, as far as they are empty. Returns the number of removed groups.
 pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
-    // In a sandbox, runtimes outside cannot be seen, and all of their nests would pass for abandoned.
+    // In a sandbox, runtimes outside are invisible, and all of their nests would look abandoned.
     if hierarchies.confined {
         return 0;
     }
-    // A runtime that moved itself out of the way left its nest beside it, not below.
+    // A runtime that moved itself into a child of its group left its nest beside that child, not below it.
     let above = |place: &OwnGroup| {
         let own = place.directory.file_name().and_then(|name| RuntimeCgroupName::parse(name.to_str()?));
         own.and(place.directory.parent().map(Path::to_owned))

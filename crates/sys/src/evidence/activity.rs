@@ -1,13 +1,13 @@
 //! The processor time that the threads of a job use, and whether it is little enough to call the job idle.
 //!
 //! The kernel counts for each thread how long it ran and how long it was ready to run and got no processor. A starved
-//! thread uses no time and is not idle, so the share is taken of the time in which it could have slept: all of the window
-//! except its run delay. That makes the share the same on an idle machine and on a crowded one.
+//! thread uses no time and is not idle, so the share is taken of the time in which it could have slept: all of the
+//! window except its run delay. That makes the share the same on an idle machine and on a crowded one.
 //!
 //! Output counts as work where a job's own clock may be what prints it: see [`Sample::with_output`].
 //!
-//! A thread that wakes up every few milliseconds must have done so twice before its share says anything: where a virtual
-//! machine gets no processor itself, the clock goes on and nothing in it runs.
+//! A thread that wakes up every few milliseconds must have done so twice before its share says anything: where a
+//! virtual machine gets no processor itself, the clock goes on and nothing in it runs.
 
 use super::family::{ProcessStat, for_each_thread};
 use super::file::{Small, decimal, words};
@@ -26,7 +26,7 @@ const TICKS: u64 = 2;
 pub(super) struct Sample {
     at: Instant,
     threads: Vec<ThreadTime>,
-    /// How much the session had printed, where that was asked for.
+    /// How much the session had printed, if the caller said so.
     printed: u64,
 }
 
@@ -40,7 +40,7 @@ struct ThreadTime {
     delay: u64,
     /// How often it was given a processor.
     turns: u64,
-    /// How often a processor was taken from it, where that was asked for: it wanted to run on.
+    /// How often it was preempted, if the caller needs that: a preempted thread wanted to run on.
     preempted: Option<u64>,
 }
 
@@ -91,12 +91,12 @@ impl Sample {
         self
     }
 
-    /// Whether the kernel counts at all.
+    /// Whether there are no numbers, because this kernel does not count.
     pub(super) fn is_empty(&self) -> bool {
         self.threads.is_empty()
     }
 
-    /// Whether any thread had a turn between the two, came or went.
+    /// Whether any thread had a turn between the two samples, was started or ended.
     pub(super) fn differs_from(&self, earlier: &Self) -> bool {
         let turns = |time: &ThreadTime| (time.thread, time.turns);
         !self.threads.iter().map(turns).eq(earlier.threads.iter().map(turns))
@@ -111,9 +111,9 @@ impl Sample {
 /// The verdict of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// No thread used more than a trace of the time.
+    /// No thread used more than a trace of processor time.
     Quiet,
-    /// A thread did, or was started.
+    /// A thread used more, or was started.
     Works,
     /// The window is not over; it may be after this time.
     TooEarly(Duration),

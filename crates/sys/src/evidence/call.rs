@@ -8,21 +8,21 @@ use std::time::Duration;
 pub(super) enum Call {
     /// Reads this descriptor, or accepts a connection on it.
     Read {
-        /// Its number.
+        /// The number of the descriptor.
         descriptor: u64,
     },
     /// `select`: a set of descriptors, one bit each.
     Select {
         /// One more than the highest number in the set.
         limit: u64,
-        /// Where in the process's memory the set is.
+        /// The address of the set in the process's memory.
         set: u64,
         /// When it gives up.
         timeout: Timeout,
     },
     /// `poll`: a table of descriptors with what is wanted of each.
     Poll {
-        /// Where in the process's memory the table is.
+        /// The address of the table in the process's memory.
         table: u64,
         /// How many entries it has.
         length: u64,
@@ -31,7 +31,7 @@ pub(super) enum Call {
     },
     /// `epoll_wait`: the kernel keeps the set, under this descriptor.
     Epoll {
-        /// Its number.
+        /// The number of the descriptor.
         descriptor: u64,
         /// When it gives up.
         timeout: Timeout,
@@ -166,7 +166,7 @@ fn lock_timeout(operation: u64, address: u64) -> Timeout {
     }
 }
 
-/// The calls that newer architectures were born without.
+/// Calls that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 fn older(number: i64, arguments: Arguments) -> Call {
     let [first, second, third, fourth, fifth, _] = arguments;
@@ -188,9 +188,9 @@ fn older(_: i64, _: Arguments) -> Call {
     Call::Other
 }
 
-/// A call that was stopped and continued goes on as `restart_syscall`, with the arguments it had and no name. Four calls do
-/// so. The second argument of `nanosleep` is an address or nothing, `clock_nanosleep` has a number where a table would have
-/// an address, and a `futex` that waits has one of these for its second.
+/// A call that was stopped and continued goes on as `restart_syscall`, with the arguments it had and no name. Four
+/// calls do so. The second argument of `nanosleep` is an address or nothing, `clock_nanosleep` has a number where a
+/// table would have an address, and a `futex` that waits has one of these for its second.
 #[cfg(target_arch = "x86_64")]
 fn may_be_poll(length: u64) -> bool {
     const LONGEST: u64 = 1024;

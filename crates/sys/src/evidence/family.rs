@@ -1,5 +1,5 @@
-//! Who is there to look at: a process and everything below it, or a whole process group. What the kernel says of each is
-//! read once and handed on.
+//! The processes to look at: a process and everything below it, or a whole process group. The `stat` of each is read
+//! once and handed on.
 
 use super::file::{Small, decimal, words};
 use crate::process::Pid;
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::fs;
 use std::ops::ControlFlow;
 
-/// What `/proc/PID/stat` says.
+/// The fields of `/proc/PID/stat` that evidence needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessStat {
     /// The letter of its main thread: `S` sleeps and can be woken.
@@ -33,8 +33,8 @@ pub(super) struct ProcessStat {
 pub(super) struct Handled(pub(super) u32);
 
 impl Handled {
-    /// Whether the process has a use for alarms. Shells handle every signal that could end them, the alarm of processor time
-    /// among them, and set none.
+    /// Whether the handlers suggest that the process uses alarms. Shells handle every signal that could end them,
+    /// including the alarm of processor time, and set no alarm.
     pub(super) fn uses_alarms(self) -> bool {
         self.has(libc::SIGALRM) && !self.has(libc::SIGVTALRM)
     }
@@ -49,12 +49,12 @@ impl Handled {
 }
 
 impl ProcessStat {
-    /// `None`: there is no such process (any more), or it is hidden from us.
+    /// `None`: the process does not exist (any more), or it is hidden from us.
     pub(super) fn of(pid: Pid) -> Option<Self> {
         Self::parse(Small::<512>::read(format_args!("/proc/{pid}/stat")).ok()?.bytes())
     }
 
-    /// Of one thread, whose state is its own.
+    /// The `stat` of one thread, whose state is its own.
     pub(super) fn of_thread(pid: Pid, thread: u32) -> Option<Self> {
         Self::parse(Small::<512>::read(format_args!("/proc/{pid}/task/{thread}/stat")).ok()?.bytes())
     }
@@ -86,11 +86,11 @@ fn signals(field: Option<&[u8]>) -> Handled {
     Handled(field.and_then(decimal).unwrap_or_default())
 }
 
-/// More processes than any session we could usefully look at, so that a walk over a tree that grows meanwhile ends.
+/// More processes than any session has at which a look is useful, so that a walk over a tree that grows meanwhile ends.
 const LARGEST: usize = 4096;
 
-/// A process and its descendants, the process itself first. Whose parent died is no longer among them.
-/// `known` was just read of one of them.
+/// A process and its descendants, the process itself first. Descendants whose parent died are not found. `known` is a
+/// `stat` of one of them that was just read.
 pub(super) fn family_of(root: Pid, known: Option<(Pid, ProcessStat)>) -> Family {
     Family { next: vec![root], seen: 0, incomplete: false, known }
 }
@@ -104,7 +104,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Whether the kernel would not say who the children are: then only the whole process table tells.
+    /// Whether the kernel did not list the children: then only a walk over the whole process table finds them.
     pub(super) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
@@ -112,7 +112,7 @@ impl Family {
     fn add_children(&mut self, pid: Pid, threads: u32) {
         let mut add = |thread| match children_of(pid, thread, &mut self.next) {
             Ok(()) => {}
-            // Gone meanwhile, or a kernel without this file.
+            // The process is gone, or the kernel has no such file.
             Err(_) => self.incomplete |= ProcessStat::of_thread(pid, thread).is_some(),
         };
         if threads == 1 {

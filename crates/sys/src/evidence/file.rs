@@ -1,4 +1,4 @@
-//! Files of the process table, read without allocating: a look may happen thousands of times a second.
+//! Files of `/proc`, read without allocating: a look may happen thousands of times a second.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ impl ProcPath {
     /// `/proc/`, three numbers and two words fit several times.
     const LONGEST: usize = 96;
 
-    /// Writes the path down; what does not fit makes a path that does not exist.
+    /// Writes the path down; one that is too long becomes a path that does not exist.
     pub(super) fn new(path: fmt::Arguments<'_>) -> Self {
         let mut bytes = [0; Self::LONGEST];
         let mut rest = &mut bytes[..];

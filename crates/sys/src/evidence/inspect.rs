@@ -1,8 +1,8 @@
 //! One process: whether any of its threads is blocked reading a source.
 //!
-//! A *relay* waits for its terminal and for the master of another one in the same call: `script`, `sudo` with a terminal of
-//! its own, `apt-get` while it installs. It always reads, and that says nothing. Who reads the terminal behind it does, so
-//! its master is borrowed and looked at like ours.
+//! A *relay* waits for its terminal and for the master of another one in the same call: `script`, `sudo` with a
+//! terminal of its own, `apt-get` while it installs. A relay always reads, which proves nothing. A program that reads
+//! the terminal behind it does wait for input, so that terminal's master is borrowed and looked at like ours.
 
 use super::call::{Call, Timeout};
 use super::family::{ProcessStat, for_each_thread};
@@ -24,13 +24,13 @@ use std::time::Duration;
 pub(super) enum Look {
     /// A thread of it is blocked reading.
     Reads(Reader),
-    /// A thread of it is blocked as a relay, and this is known of the terminal behind it.
+    /// A thread of it is blocked as a relay; holds the evidence about the terminal behind it.
     Behind(Reader, InputState),
-    /// None reads; one waits for this socket.
+    /// No thread reads; one waits for this socket.
     Asks(u64),
-    /// None reads.
+    /// No thread reads.
     Busy,
-    /// We may not know.
+    /// This user may not inspect it.
     Denied,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Reader {
     pub(super) pid: Pid,
     pub(super) thread: u32,
     pub(super) wanted: AwaitedInputs,
-    /// Its process while it slept, if this is the main thread.
+    /// Its process while the thread slept, if this is the main thread.
     pub(super) asleep: Option<ProcessStat>,
 }
 
@@ -82,16 +82,16 @@ pub(super) struct Inspected<'a> {
     controlling: u32,
 }
 
-/// The things that a call waits to read, as far as they matter here.
+/// The descriptors that a call waits to read, as far as they matter here.
 #[derive(Debug)]
 pub(super) struct AwaitedInputs {
-    /// The source is among it.
+    /// Whether the source is among them.
     pub(super) source: bool,
     /// Masters of other terminals, by descriptor.
     pub(super) masters: Vec<u64>,
     /// Sockets, by descriptor.
     pub(super) sockets: Vec<u64>,
-    /// The kernel keeps the set, as event loops have it.
+    /// Whether the kernel keeps the set (`epoll`), as for event loops.
     pub(super) is_event_loop: bool,
     timeout: Timeout,
     /// The first timer that is armed.
@@ -120,7 +120,7 @@ impl<'a> Inspected<'a> {
         self.pid
     }
 
-    /// The call in which a thread is blocked, and what that waits for. `None`: it runs.
+    /// The call in which a thread is blocked, and the descriptors for which it waits. `None`: the thread runs.
     pub(super) fn blocked(&self, thread: u32) -> Result<Option<(Call, AwaitedInputs)>, Errno> {
         let line = self.call(thread)?;
         let Some(call) = Call::decode(line.bytes()) else { return Ok(None) };
@@ -132,7 +132,7 @@ impl<'a> Inspected<'a> {
         [self.time_of(wanted.timeout), wanted.timer].into_iter().flatten().min()
     }
 
-    /// The time after which a call gives up. One that cannot be read is taken for a long one.
+    /// The time after which a call gives up. A time that cannot be read counts as a long one.
     pub(super) fn time_of(&self, timeout: Timeout) -> Option<Duration> {
         const LONG: Duration = Duration::from_secs(1);
         let time = match timeout {
@@ -161,7 +161,7 @@ impl<'a> Inspected<'a> {
         time.map(|(seconds, rest)| Duration::from_secs(seconds).saturating_add(fraction(rest)))
     }
 
-    /// The other end of a socket. It is borrowed for the length of the question.
+    /// The other end of a socket, whose descriptor is copied for this question only.
     pub(super) fn peer(&self, socket: u64) -> Option<Peer> {
         Peer::of(self.borrow(socket).ok()?)
     }
@@ -208,7 +208,7 @@ impl<'a> Inspected<'a> {
         let line = match self.call(thread) {
             Ok(line) => line,
             Err(Errno::ACCESS | Errno::PERM) => return Look::Denied,
-            // No such file: either the thread is gone, or this kernel does not tell what threads do.
+            // There is no such file: either the thread is gone, or this kernel does not show the calls of threads.
             Err(Errno::NOENT) if ProcessStat::of_thread(self.pid, thread).is_some() => return Look::Denied,
             Err(_) => return Look::Busy,
         };
@@ -240,8 +240,8 @@ impl<'a> Inspected<'a> {
         if reader.wanted.masters.is_empty() { Look::Reads(reader) } else { self.look_behind(watch, reader) }
     }
 
-    /// The reader behind a relay. The relay itself is looked at again afterwards: the look pushed towards it all that
-    /// was printed there, so if it still sleeps, that has come through.
+    /// The reader behind a relay. The relay itself is looked at again afterwards: the look pushed all output on that
+    /// terminal towards it, so if the relay still sleeps, it has passed all of it on.
     fn look_behind(&self, watch: &mut Watch, relay: Reader) -> Look {
         let mut look = Look::Busy;
         for master in &relay.wanted.masters {
@@ -271,7 +271,7 @@ impl<'a> Inspected<'a> {
     }
 
     /// A thread that was stopped, or that has its input already and waits for a page of memory to put it in, is in the
-    /// same call. Its state tells, and the call read once more says that the state belongs to it.
+    /// same call. Its state shows that, and a second read of the call shows that the state belongs to the same call.
     fn asleep_in(&self, thread: u32, line: &CallLine) -> Option<ProcessStat> {
         let facts = ProcessStat::of_thread(self.pid, thread).filter(|facts| facts.state == b'S')?;
         self.call(thread).is_ok_and(|again| again.bytes() == line.bytes()).then_some(facts)
@@ -366,7 +366,7 @@ impl<'a> Inspected<'a> {
         Ok(())
     }
 
-    /// Goes through a part of the process's memory, item by item, as far as it is there.
+    /// Reads a part of the process's memory, item by item, as far as it exists.
     fn for_each_in_memory<const ITEM: usize>(
         &self,
         addresses: Range<u64>,

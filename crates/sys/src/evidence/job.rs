@@ -22,11 +22,11 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(30);
 /// The window in which a job must be quiet before a doubt is all that speaks against waiting.
 const DOUBTFUL_WINDOW: Duration = Duration::from_millis(100);
 
-/// A clock of a reader of lines is watched for one round if it strikes at least this often. A question that must be answered
-/// sooner is not for a caller that reads it first.
+/// A clock of a reader of lines is watched for one round if it fires at least this often. A question that must be
+/// answered sooner is not meant for a caller that reads it first.
 const LONGEST_ROUND: Duration = Duration::from_secs(2);
-/// The window in which a clock that strikes later, or at a time that is not known, must be quiet. A caller waits for half a
-/// second of silence in any case.
+/// The window for a clock that fires later, or at an unknown time: the job must be quiet for so long. A caller waits
+/// for half a second of silence in any case.
 const CLOCK_WINDOW: Duration = Duration::from_millis(400);
 
 /// A process that left the job, and may print.
@@ -39,7 +39,8 @@ pub(super) struct Job<'a> {
     around: &'a Surroundings<'a>,
     /// The reader's group.
     group: Pid,
-    /// The reader is a daemon that reads for the job. Waits for a server are explained: it is that server's.
+    /// Whether the reader is a daemon that reads for the job. Waits for a server are then explained: they are for that
+    /// daemon.
     is_elsewhere: bool,
     /// The processes of the job, the reader's among them.
     pub(super) members: Vec<(Pid, ProcessStat)>,
@@ -56,7 +57,7 @@ pub(super) struct Surroundings<'a> {
 
 type Processes = Vec<(Pid, ProcessStat)>;
 
-/// When processes were listed.
+/// The moment at which processes were listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     /// Before the reader was found: it may have started others since.
@@ -65,14 +66,14 @@ pub(super) enum Listed {
     AfterTheLook,
 }
 
-/// The verdict on a job, from the least to the most that speaks against waiting.
+/// The finding about a job, from the least to the most that speaks against waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// It waits.
+    /// The job waits.
     Idle,
-    /// It waits if it uses no processor time for this long, and then perhaps with a doubt.
+    /// The job waits if it uses no processor time for this long, and then perhaps with a doubt.
     Doubtful(Duration, Option<Doubt>),
-    /// It works.
+    /// The job works.
     Works,
 }
 
@@ -85,7 +86,7 @@ impl Finding {
         Self::Doubtful(DOUBTFUL_WINDOW, Some(doubt))
     }
 
-    /// Both together, with the first doubt.
+    /// The combination of both, with the first doubt.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Works, _) | (_, Self::Works) => Self::Works,
@@ -120,8 +121,8 @@ impl<'a> Job<'a> {
         (job, departed)
     }
 
-    /// The foreground group, and the reader's own group where that is another one: `su -c` puts its command into a session
-    /// without a terminal. A daemon's group does not belong to the job.
+    /// The foreground group, and the reader's own group where that is another one: `su -c` puts its command into a
+    /// session without a terminal. A daemon's group does not belong to the job.
     fn members_among(&self, members: &Members) -> Vec<(Pid, ProcessStat)> {
         let reader = self.reader.pid;
         let belongs =
@@ -150,8 +151,9 @@ impl<'a> Job<'a> {
         for (pid, facts) in &self.departed {
             finding = finding.and(self.of_departed(*pid, *facts));
         }
-        // Threads that hand work to each other may each have been asleep when they were looked at, and a process may have
-        // started another one since they were listed. If none had a turn and none is new, all slept at the same time.
+        // Threads that hand work to each other may each have been asleep when they were looked at, and a process may
+        // have started another one since they were listed. If none had a turn and none is new, all slept at the same
+        // time.
         let (members, left) = self.lists(&self.around.scope.members(None));
         if counts(&members) != counts(&self.members) || Sample::of(&self.members).differs_from(&before) {
             return Finding::Works;
@@ -201,9 +203,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Programs that draw wake up by the clock to draw again. One that reads plain lines either asks for an answer within a
-    /// time or goes on by the clock, and the kernel does not tell which. So the clock is watched for one round where that is
-    /// short: a program that prints meanwhile goes on.
+    /// Programs that draw wake up by the clock to draw again. One that reads plain lines either asks for an answer
+    /// within a time or goes on by the clock, and the kernel does not show which. So a clock with a short round is
+    /// watched for one round: a program that prints meanwhile goes on.
     fn of_timer(&self, time: Duration) -> Finding {
         let is_short = time <= SHORT_TIMEOUT;
         if self.source.kind != InputKind::Line {
@@ -235,7 +237,7 @@ impl<'a> Job<'a> {
         is_clock && self.source.kind == InputKind::Line
     }
 
-    /// A clock beside the reader.
+    /// The finding about a clock beside the reader.
     fn clock(&self, doubt: Doubt) -> Finding {
         let is_line = self.source.kind == InputKind::Line;
         Finding::Doubtful(if is_line { CLOCK_WINDOW } else { DOUBTFUL_WINDOW }, Some(doubt))
@@ -301,9 +303,9 @@ impl<'a> Job<'a> {
         let process = self.inspected(pid);
         let (call, wanted) = match process.blocked(thread) {
             Ok(Some(blocked)) => blocked,
-            // It was woken in this moment.
+            // The thread was woken at this moment.
             Ok(None) => return Finding::Works,
-            // Its calls are hidden from us, but not its processor time.
+            // Its calls are hidden from this user, but not its processor time.
             Err(_) => return Finding::quiet_for(SHORTEST_WINDOW),
         };
         if wanted.source {
@@ -344,8 +346,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A thread of Java, tokio or Python that waits for work until a time looks like one that prints at that time. Beside a
-    /// reader of keys it is taken for the former. Those of Go are known: its goroutines wait for timers in `epoll` alone.
+    /// A thread of Java, tokio or Python that waits for work until a time looks like one that prints at that time.
+    /// Beside a reader of keys it is taken for the former. Those of Go are known: its goroutines wait for timers in
+    /// `epoll` alone.
     fn of_timed_lock(&self, process: &Inspected<'_>, timeout: Timeout, doubt: Doubt) -> Finding {
         let is_line = self.source.kind == InputKind::Line;
         let is_of_go = matches!(timeout, Timeout::Timespec(_)) && process.is_go_program();
@@ -379,8 +382,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A reader that is the main thread reads instead of waiting for its children, and they are in its background. If the
-    /// main thread waits for them, by a call or at the end of a pipe, a helper thread reads beside.
+    /// A reader that is the main thread reads instead of waiting for its children, and they are in its background. If
+    /// the main thread waits for them, by a call or at the end of a pipe, a helper thread reads beside.
     fn of_descendant(&self, process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> Finding {
         let reader = self.reader;
         if !sleeps(process, call, wanted) {
@@ -432,14 +435,14 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Whether its parent started the reader too, or is none of the job.
+    /// Whether its parent started the reader too, or does not belong to the job.
     fn is_started_by_shell(&self, facts: ProcessStat) -> bool {
         let (parent, reader) = (Pid::new(facts.parent), self.facts(self.reader.pid));
         self.facts(parent).is_none() || reader.is_some_and(|reader| self.descends(reader, parent))
     }
 
     fn descends(&self, mut facts: ProcessStat, ancestor: Pid) -> bool {
-        // As many steps as there are members: numbers that are used again could make a ring.
+        // At most as many steps as there are members: reused numbers could form a cycle.
         for _ in 0..self.members.len() {
             if facts.parent == ancestor.get() {
                 return true;
@@ -488,8 +491,8 @@ enum Role {
     Foreground,
 }
 
-/// Whether a signal may interrupt a process by the clock. The kernel does not tell whether `alarm` and `setitimer` are set,
-/// only that there is a handler, and of POSIX timers only that there are some.
+/// Whether a signal may interrupt a process by the clock. The kernel does not tell whether `alarm` and `setitimer` are
+/// set, only that there is a handler, and of POSIX timers only that there are some.
 fn may_have_alarm(process: &Inspected<'_>, facts: ProcessStat) -> bool {
     let may_have_timers = !facts.handled.is_empty() || facts.threads > 1;
     facts.handled.uses_alarms() || (may_have_timers && process.has_posix_timers())
@@ -499,7 +502,7 @@ fn sleeps(process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> bool {
     matches!(call, Call::Sleep(_) | Call::TimedLock(_)) || process.timer_of(wanted).is_some()
 }
 
-/// Whether it may be asleep between two bursts of work. The time of a lock is not known.
+/// Whether it may be asleep between two bursts of work. The time limit of a lock is not known.
 fn wakes_soon(process: &Inspected<'_>, call: Call, wanted: &AwaitedInputs) -> bool {
     let time = match call {
         Call::Sleep(timeout) => process.time_of(timeout),

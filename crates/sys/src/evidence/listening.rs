@@ -1,4 +1,4 @@
-//! What a set of processes listens on, from the kernel's tables of sockets.
+//! The sockets on which a set of processes listens, from the kernel's tables of sockets.
 
 use super::file::{decimal, hexadecimal, words};
 use crate::process::Pid;
@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where somebody can connect.
+/// An address to which a client can connect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Endpoint {
     /// A TCP port at an address; the address of all is `0.0.0.0` or `[::]`.
@@ -61,7 +61,7 @@ fn listeners_seen_by(pid: Pid) -> HashMap<u64, Endpoint> {
     listeners
 }
 
-/// A table as text. With room from the start: every read makes the kernel walk through all of it again.
+/// Reads a table as text, with room from the start: every read makes the kernel walk through all of it again.
 fn table_of(pid: Pid, table: &str) -> std::io::Result<Vec<u8>> {
     const ROOM: usize = 64 * 1024;
     let mut text = Vec::with_capacity(ROOM);
@@ -111,7 +111,7 @@ fn socket_address(text: &[u8]) -> Option<SocketAddr> {
 
 /// `Num: RefCount Protocol Flags Type St Inode Path`, where the path is the rest of the line, spaces and all.
 fn unix_listener(line: &[u8]) -> Option<(u64, Endpoint)> {
-    /// The kernel's `SO_ACCEPTCON`: somebody called `listen`.
+    /// The kernel's `SO_ACCEPTCON`: the socket's owner called `listen`.
     const LISTENS: u64 = 1 << 16;
     let mut fields = words(line).skip(3);
     let flags = hexadecimal(fields.next()?)?;

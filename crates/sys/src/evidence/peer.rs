@@ -7,8 +7,8 @@ use rustix::net::{AddressFamily, getpeername, sockopt};
 /// The peer of a connected socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
-    /// A process of this machine, over a Unix socket: the one that listened, or that made a pair of sockets. `None` where
-    /// it is in a namespace of its own.
+    /// A process of this machine, over a Unix socket: the one that listened, or that made a pair of sockets. `None` if
+    /// it is in another pid namespace.
     Local(Option<Pid>),
     /// Over the network, which may be this machine's own.
     Network,
@@ -38,7 +38,7 @@ impl Peer {
         self == Self::Local(Some(pid))
     }
 
-    /// Whether it is none of these processes, as far as can be told.
+    /// Whether the peer is known to be none of these processes.
     pub(super) fn is_outside(self, is_member: impl Fn(Pid) -> bool) -> bool {
         match self {
             Self::Local(Some(pid)) => !is_member(pid),

@@ -15,7 +15,7 @@ pub(super) struct Scope {
 
 /// The processes of a scope, listed at one moment.
 pub(super) struct Members {
-    /// Those that may read.
+    /// The members that may read.
     pub(super) near: Vec<(Pid, ProcessStat)>,
     /// The others below the root, in other groups. Parents come before their children.
     pub(super) away: Vec<(Pid, ProcessStat)>,
@@ -31,8 +31,9 @@ impl Scope {
             .map(|facts| (leader, facts))
     }
 
-    /// The members of the foreground group, its leader first, and descendants of the root that have no terminal of their own:
-    /// `su -c` puts its command into a session without one, and that command reads this terminal all the same.
+    /// The members of the foreground group, its leader first, and descendants of the root that have no terminal of
+    /// their own: `su -c` puts its command into a session without one, and that command reads this terminal all the
+    /// same.
     ///
     /// `known` was just read of one of them.
     pub(super) fn members(&self, known: Option<(Pid, ProcessStat)>) -> Members {
@@ -50,7 +51,8 @@ impl Scope {
                 near.splice(0..0, self.leader());
             }
         }
-        // Orphans are children of another process. The whole process table is looked at only where nothing else tells.
+        // Orphans are children of another process. The whole process table is read only where the children lists do not
+        // suffice.
         let is_empty = !near.iter().any(|(_, facts)| facts.group == group);
         if is_empty || family.is_incomplete() {
             let known: Vec<Pid> = near.iter().map(|(pid, _)| *pid).collect();
@@ -60,8 +62,9 @@ impl Scope {
     }
 }
 
-/// The processes that a job started, that left it for another group or session, and whose output may reach the terminal.
-/// The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its prompt.
+/// The processes that a job started, that left it for another group or session, and whose output may reach the
+/// terminal. The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its
+/// prompt.
 pub(super) fn departed_from(
     source: &Source,
     job: &[(Pid, ProcessStat)],
@@ -79,7 +82,7 @@ pub(super) fn departed_from(
         if starter.is_none() && !is_of_job {
             continue;
         }
-        // A shell prints when the command is over that it waits for.
+        // A shell prints when the command for which it waits is over.
         let is_heard = starter == Some(true) || Inspected::new(source, *pid, facts.terminal).may_be_heard();
         left.push(Departed { pid: *pid, facts: *facts, is_heard });
     }

@@ -1,4 +1,4 @@
-//! The thing that input comes from, and whether a descriptor of another process is that thing.
+//! The source of input, and the test whether a descriptor of another process is that source.
 
 use super::InputKind;
 use super::file::ProcPath;
@@ -18,7 +18,7 @@ pub(super) struct Source {
     pub(super) kind: InputKind,
 }
 
-/// What a descriptor of another process is.
+/// The kind of file behind a descriptor of another process, compared with the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
     /// The source.
@@ -35,7 +35,7 @@ pub(super) enum Match {
     Other,
 }
 
-/// What makes two descriptors the same file.
+/// The facts in which two descriptors of the same file agree.
 #[derive(PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -65,8 +65,8 @@ impl Source {
         self.terminal
     }
 
-    /// What descriptor `number` of a process is, given the terminal that controls the process. One that is closed by now
-    /// is nothing.
+    /// Compares descriptor `number` of a process with the source, given the terminal that controls the process. A
+    /// descriptor that is closed by now does not match.
     pub(super) fn compare(&self, pid: Pid, number: u64, controlling: u32) -> Result<Match, Errno> {
         let path = ProcPath::new(format_args!("/proc/{pid}/fd/{number}"));
         match facts_of(CWD, path.bytes(), AtFlags::empty()) {
@@ -100,13 +100,13 @@ impl Identity {
     }
 }
 
-/// Without asking a server: a process may read from a network file system that no longer answers, and looking at it must
-/// not hang us as well.
+/// Reads the facts of a file without a request to a server: a process may read from a network file system that no
+/// longer answers, and a look at it must not block this process as well.
 fn facts_of(directory: BorrowedFd<'_>, path: &[u8], flags: AtFlags) -> Result<Statx, Errno> {
     statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::TYPE)
 }
 
-/// The kernel's way of putting a device into 32 bits.
+/// The kernel's encoding of a device number in 32 bits.
 fn encoded(major: u32, minor: u32) -> u32 {
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }

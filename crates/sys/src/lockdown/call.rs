@@ -1,4 +1,4 @@
-//! System calls for which there is no wrapper elsewhere.
+//! System calls that have no wrapper elsewhere.
 
 use rustix::io::Errno;
 
@@ -12,12 +12,12 @@ macro_rules! call {
 
 pub(super) use call;
 
-/// What a system call answered.
+/// Turns the return value of a system call into a result.
 pub(super) fn answer(answer: libc::c_long) -> Result<libc::c_long, Errno> {
     if answer >= 0 { Ok(answer) } else { Err(last_errno()) }
 }
 
-/// Why the last call of this thread failed.
+/// The error of this thread's last call.
 pub(super) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -1,52 +1,52 @@
-//! System call filters: a list of rules becomes a program that the kernel runs before every system call of a process and
-//! all that it starts.
+//! System call filters: a list of rules becomes a program that the kernel runs before every system call of a process
+//! and all that it starts.
 //!
-//! Rules are tried in order and the first that fits decides; what none fits is allowed. Calls of a foreign architecture
-//! end the process, because their numbers mean other things.
+//! Rules are tried in order and the first that fits decides; calls that no rule fits are allowed. Calls of a foreign
+//! architecture end the process, because their numbers mean other things.
 
 use super::call::{call, last_errno};
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 
-/// What becomes of a call.
+/// The decision of the filter about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterAction {
-    /// It is carried out.
+    /// The call is carried out.
     Allow,
-    /// It fails with this error.
+    /// The call fails with this error.
     Fail(Errno),
-    /// Whoever listens is asked first.
+    /// The listener (`SECCOMP_RET_USER_NOTIF`) decides.
     Tell,
 }
 
-/// What an argument must be for a rule to fit. Arguments are looked at as the kernel's 32-bit flags and numbers are.
+/// A condition on an argument. Arguments are compared as the kernel's 32-bit flags and numbers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// It has one of these bits.
+    /// The argument has one of these bits.
     HasAny {
-        /// Which argument, from 0.
+        /// The index of the argument, from 0.
         argument: u8,
         /// The bits.
         bits: u32,
     },
-    /// It is this number.
+    /// The argument is this number.
     Is {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
         /// The number.
         value: u32,
     },
-    /// It is not this number.
+    /// The argument is not this number.
     IsNot {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
         /// The number.
         value: u32,
     },
-    /// It points somewhere.
+    /// The argument is not null.
     IsGiven {
-        /// Which argument.
+        /// The index of the argument.
         argument: u8,
     },
 }
@@ -58,7 +58,7 @@ pub struct Rule {
     pub number: i64,
     /// All of these must hold.
     pub tests: Vec<Test>,
-    /// What then becomes of it.
+    /// The decision if all tests fit.
     pub verdict: FilterAction,
 }
 
@@ -74,18 +74,18 @@ impl Rule {
     }
 }
 
-/// Rules as the kernel takes them.
+/// Rules in the form that the kernel takes (BPF).
 #[derive(Clone, Debug)]
 pub struct Program {
     instructions: Vec<libc::sock_filter>,
 }
 
-/// Whether somebody is asked.
+/// Whether a listener decides about calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
-    /// Nobody: there is no rule that asks.
+    /// No: there is no rule that asks one.
     No,
-    /// Whoever holds the descriptor that is returned.
+    /// Yes: the holder of the returned descriptor.
     Yes,
 }
 
@@ -97,7 +97,7 @@ impl Program {
             jump(IS, OWN_ARCHITECTURE, 1, 0),
             give(libc::SECCOMP_RET_KILL_PROCESS),
             load(NUMBER_AT),
-            // The second set of numbers of x86-64, whose meanings nobody would look up below.
+            // The x32 numbers of x86-64, whose meanings the rules below do not check.
             jump(AT_LEAST, FIRST_FOREIGN_NUMBER, 0, 1),
             give(fail(Errno::NOSYS)),
         ];
@@ -110,7 +110,8 @@ impl Program {
         self.instructions.len()
     }
 
-    /// Binds this process by it, and all that it becomes or starts. It must not be able to gain privileges.
+    /// Puts this filter on this process and all that it becomes or starts. The process must have given up gaining
+    /// privileges.
     pub fn enforce(&self, listening: Listening) -> Result<Option<OwnedFd>, Errno> {
         let length = u16::try_from(self.instructions.len()).map_err(|_| Errno::TOOBIG)?;
         let program = libc::sock_fprog { len: length, filter: self.instructions.as_ptr().cast_mut() };
@@ -119,12 +120,12 @@ impl Program {
             Listening::Yes => {
                 let wait = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
                 let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a call that is asked about.
+                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a supervised call.
                 let answer = match install(&program, listen | wait) {
                     Err(Errno::INVAL) => install(&program, listen),
                     answer => answer,
                 };
-                // SAFETY: with this flag the kernel answers with a new descriptor that nobody else owns.
+                // SAFETY: with this flag the kernel returns a new descriptor that has no other owner.
                 answer.map(|fd| Some(unsafe { OwnedFd::from_raw_fd(fd) }))
             }
         }
@@ -138,14 +139,14 @@ fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> Result<i32, Errn
     i32::try_from(answer).map_err(|_| last_errno())
 }
 
-/// System call numbers from the first on, up to the first of the next range, and the instructions that decide about them.
+/// System call numbers from `first` on, up to the first of the next range, and the instructions that decide about them.
 #[derive(Debug)]
 struct Range {
     first: u32,
     decision: Vec<libc::sock_filter>,
 }
 
-/// All numbers, in order. Neighbours that are decided about in the same way are one range.
+/// Every number belongs to one range, in order. Neighbours with the same decision share a range.
 fn ranges(rules: &[Rule]) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::new();
     let mut add = |first: u32, decision: Vec<libc::sock_filter>| match ranges.last() {
@@ -187,7 +188,7 @@ fn decision(rules: &[&Rule]) -> Vec<libc::sock_filter> {
     let mut instructions = Vec::new();
     for rule in rules {
         add_rule(rule, &mut instructions);
-        // No later rule is reached.
+        // A rule without tests fits always, so no later one is reached.
         if rule.tests.is_empty() {
             return instructions;
         }
@@ -196,8 +197,9 @@ fn decision(rules: &[&Rule]) -> Vec<libc::sock_filter> {
     instructions
 }
 
-/// Searches for the number by halving. The kernel compiles the program when it is installed, and simulates it for every number
-/// there is: the time that takes grows with the number of instructions, and every confined command waits for it.
+/// Searches for the number by bisection. The kernel compiles the program when it is installed, and simulates it for
+/// every number there is: the time for that grows with the number of instructions, and every confined command waits for
+/// it.
 fn search(ranges: &[Range], instructions: &mut Vec<libc::sock_filter>) {
     let middle = ranges.len() / 2;
     match ranges {
@@ -272,7 +274,7 @@ impl Test {
     }
 }
 
-/// Where the lower half of an argument lies: every architecture of ours puts it first.
+/// The offset of the lower half of an argument: all our architectures are little-endian and store it first.
 fn low(argument: u8) -> u32 {
     ARGUMENTS_AT + u32::from(argument) * 8
 }
@@ -309,7 +311,7 @@ const OWN_ARCHITECTURE: u32 = 0xc000_00b7;
 mod tests {
     use super::*;
 
-    /// What the kernel would make of a call: the few instructions that we use, carried out.
+    /// The kernel's decision about a call: an interpreter of the few instructions that we use.
     fn judge(program: &Program, number: u32, arguments: [u64; 6]) -> u32 {
         let word = |at: u32| match at {
             NUMBER_AT => number,

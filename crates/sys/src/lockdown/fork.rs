@@ -1,21 +1,21 @@
-//! A second process like this one. Only a process with a single thread may be doubled: in the copy nobody else would be
-//! there to give back what another thread had locked.
+//! Forks this process. Only a process with a single thread may be forked so: in the copy, locks that another thread had
+//! taken would never be released.
 
 use super::call::last_errno;
 use crate::process::{Pid, Process};
 use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 
-/// Which of the two this is.
+/// The side of a fork.
 #[derive(Debug)]
 pub enum Twin {
-    /// The one that was there before, and what it knows of the other.
+    /// The original process, with the new one.
     Parent(Process),
-    /// The new one.
+    /// The new process.
     Child,
 }
 
-/// Doubles this process. Refused with `BUSY` where it has more than one thread.
+/// Forks this process. Fails with `BUSY` if it has more than one thread.
 pub fn fork() -> Result<Twin, Errno> {
     if !has_one_thread() {
         return Err(Errno::BUSY);

@@ -1,5 +1,6 @@
-//! Landlock: what a process and all that it starts may do with files, ports and each other, by the kernel's own rules and
-//! without privilege. Rules only ever add up to what is allowed: nothing below an allowed directory can be taken away.
+//! Landlock: rules, enforced by the kernel without privilege, about what a process and all that it starts may do with
+//! files, ports and each other. Rules only ever add up to what is allowed: nothing below an allowed directory can be
+//! taken away.
 
 use landlock::{
     AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, RulesetAttr, RulesetCreated,
@@ -14,7 +15,7 @@ use std::error::Error;
 pub struct Version(pub u32);
 
 impl Version {
-    /// What this kernel offers.
+    /// The version that this kernel offers.
     pub fn offered() -> Self {
         Self(crate::probe::landlock_version().unwrap_or(0))
     }
@@ -31,35 +32,35 @@ impl Rights {
     pub const READ: Self = Self(1 << 2 | 1 << 3);
     /// Executing files.
     pub const EXECUTE: Self = Self(1 << 0);
-    /// Writing into files that are there, and what is done with devices.
+    /// Writing into existing files, and operations on devices.
     pub const WRITE_INTO: Self = Self(1 << 1 | 1 << 14 | 1 << 15);
-    /// All that changes the tree of files: making, removing, moving.
+    /// All changes of the tree of files: creating, removing, moving.
     pub const CHANGE_TREE: Self =
         Self(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13);
-    /// All that changes anything.
+    /// All changes of files and of the tree.
     pub const WRITE: Self = Self::WRITE_INTO.and(Self::CHANGE_TREE);
-    /// Connecting to a socket at a path whose server is bound by other rules, or by none. Of what is allowed below a directory this
-    /// is never a part: a socket has to be allowed by itself.
+    /// Connecting to a socket at a path whose server is bound by other rules, or by none. Allowing a directory never
+    /// includes this right: each socket has to be allowed by itself.
     pub const REACH_SOCKETS: Self = Self(1 << 16);
-    /// Of a file that is no directory, only these mean anything.
+    /// Only these rights have a meaning for a file that is not a directory.
     const OF_FILES: Self = Self(1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 | 1 << 16);
 
-    /// Both.
+    /// The union of both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that also mean something for a file.
+    /// The rights that also mean something for a file.
     pub const fn of_files(self) -> Self {
         Self(self.0 & Self::OF_FILES.0)
     }
 
-    /// Those that mean something for a directory and all that is below it.
+    /// The rights that mean something for a directory and all that is below it.
     pub const fn of_directories(self) -> Self {
         Self(self.0 & !Self::REACH_SOCKETS.0)
     }
 
-    /// Those that this version knows.
+    /// The rights that this version knows.
     const fn known_to(self, version: Version) -> Self {
         let bits = match version.0 {
             0 => 0,
@@ -73,12 +74,12 @@ impl Rights {
     }
 }
 
-/// What is ruled beside files.
+/// Restrictions beside those on files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
     /// Whether TCP ports may be neither bound nor connected to.
     pub no_tcp: bool,
-    /// Whether abstract sockets and signals end at those who are bound by the same rules.
+    /// Whether abstract sockets and signals reach only processes that are bound by the same rules.
     pub scoped: bool,
 }
 
@@ -91,10 +92,10 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// Rules over these rights: what no rule allows is refused.
+    /// A ruleset over these rights: accesses that no rule allows are refused.
     pub fn over(handled: Rights, beyond: Beyond, version: Version) -> Result<Self, Errno> {
         let handled = handled.known_to(version);
-        // Nothing is asked for that the version does not know, so nothing may be left out silently.
+        // Only rights that the version knows are requested, so the library cannot leave any out silently.
         let mut rules = landlock::Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         rules = rules.handle_access(handled.bits()).map_err(|error| errno(&error))?;
         if beyond.no_tcp && version >= Version(4) {
@@ -119,7 +120,7 @@ impl Ruleset {
         (&mut self.rules).add_rule(rule).map_err(|error| errno(&error)).map(drop)
     }
 
-    /// Binds this process, and all that it becomes or starts, by the rules. It can gain no privileges from then on.
+    /// Puts these rules on this process and all that it becomes or starts. It can gain no privileges from then on.
     pub fn enforce(self) -> Result<(), Errno> {
         self.rules.restrict_self().map_err(|error| errno(&error)).map(drop)
     }
@@ -131,7 +132,7 @@ impl Rights {
     }
 }
 
-/// The kernel's own reason, if it is one.
+/// The kernel's error, if it is one.
 fn errno(error: &RulesetError) -> Errno {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -161,7 +162,7 @@ mod tests {
     fn the_kernels_reason_is_found_in_an_error() {
         let mut rules = match Ruleset::over(Rights::WRITE, Beyond::default(), Version(1)) {
             Ok(rules) => rules,
-            // Switched off, or not there.
+            // Landlock is switched off, or missing.
             Err(errno) => return assert_eq!(errno, Errno::OPNOTSUPP),
         };
         // A pipe is on no file system that could be ruled over.

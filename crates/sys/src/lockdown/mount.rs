@@ -1,68 +1,69 @@
 //! The tree of files as one process sees it: pieces of it copied, made read-only, replaced and hidden.
 //!
-//! A piece is copied first and put in its place later. In between it belongs to nobody's tree, so what is done to the tree
-//! meanwhile does not touch it: that is how a directory stays writable in a tree that was made read-only as a whole.
+//! A piece is copied first and put in its place later. In between it belongs to no tree, so changes of the tree
+//! meanwhile do not touch it: that is how a directory stays writable in a tree that was made read-only as a whole.
 
 use super::call::call;
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CStr, c_int};
 
-/// A copy of a part of the tree that has no place yet.
+/// A copy of a part of the tree that is not mounted anywhere yet.
 #[derive(Debug)]
 pub struct DetachedMount(OwnedFd);
 
-/// What is laid over a place.
+/// Whether files in a mount can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// Files in it can be changed, as far as their owners let.
+    /// Files in it can be changed, as far as their permissions allow.
     Allowed,
-    /// Nothing in it can be changed, whoever asks.
+    /// No file in it can be changed, not even by root.
     Refused,
 }
 
-/// Makes the whole tree read-only, without devices or setuid programs, and this process's own: what is mounted elsewhere later does not show here, and the
-/// other way round. Fails where a part of it cannot be: then nothing is kept from anybody.
+/// Makes the whole tree read-only, without devices or setuid programs, and private to this process: later mounts
+/// elsewhere do not show here, and the other way round. Fails where a part of it cannot be made so: then nothing is
+/// protected.
 pub fn freeze_everything() -> Result<(), Errno> {
     let set = RDONLY | NODEV | NOSUID;
     let attributes = Attributes { set, clear: 0, propagation: PRIVATE, user_space: 0 };
     set_attributes(None, c"/", RECURSIVE, &attributes)
 }
 
-/// A copy of what is at this path, with all that is mounted below.
+/// A copy of the tree at this path, with all mounts below.
 pub fn copy(path: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | RECURSIVE.cast_unsigned();
-    // SAFETY: the path ends with a zero, and the answer is a descriptor that nobody else owns.
+    // SAFETY: the path ends with a zero, and the call returns a descriptor that has no other owner.
     unsafe {
         let fd = call!(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)?;
         Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
 
-/// A copy of what is held by this descriptor, with all that is mounted below.
+/// A copy of the tree at this descriptor, with all mounts below.
 pub fn copy_of(place: impl AsFd) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE
         | libc::O_CLOEXEC.cast_unsigned()
         | RECURSIVE.cast_unsigned()
         | libc::AT_EMPTY_PATH.cast_unsigned();
-    // SAFETY: the path ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
+    // SAFETY: the path ends with a zero, the descriptor is open, and the call returns one that has no other owner.
     unsafe {
         let fd = call!(libc::SYS_open_tree, place.as_fd().as_raw_fd(), c"".as_ptr(), flags)?;
         Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
 
-/// A copy of one entry of a directory that is held, also where something else lies over its path by now.
+/// A copy of one entry of an open directory, even if a mount lies over its path by now.
 pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<DetachedMount, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned();
-    // SAFETY: the name ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
+    // SAFETY: the name ends with a zero, the descriptor is open, and the call returns one that has no other owner.
     unsafe {
         let fd = call!(libc::SYS_open_tree, directory.as_fd().as_raw_fd(), name.as_ptr(), flags)?;
         Ok(DetachedMount(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
 
-/// A new, empty directory in memory, not larger than this many bytes and files.
+/// A new, empty `tmpfs`, no larger than this many bytes and files.
 pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<DetachedMount, Errno> {
     let tmpfs = FileSystem::open(c"tmpfs")?;
     tmpfs.set(c"size", bytes)?;
@@ -71,13 +72,13 @@ pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<Detach
     tmpfs.make(NOSUID | NODEV)
 }
 
-/// The table of this process's processes.
+/// A new `proc` of this process's pid namespace.
 pub fn process_table() -> Result<DetachedMount, Errno> {
     FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
 }
 
-/// Terminals that nobody outside has, and not so many that none would be left for anybody else: all of them, here and outside, are
-/// counted together, and there are 4096 unless somebody says otherwise.
+/// A new `devpts`, whose terminals do not show outside. It has a maximum, so that one command cannot take every
+/// terminal: the kernel counts all of them, here and outside, together, and allows 4096 by default.
 pub fn terminals() -> Result<DetachedMount, Errno> {
     let devpts = FileSystem::open(c"devpts")?;
     devpts.set(c"max", c"1024")?;
@@ -87,9 +88,11 @@ pub fn terminals() -> Result<DetachedMount, Errno> {
 }
 
 impl DetachedMount {
-    /// Whether what is in it can be changed, as far as it could be where it was copied. Devices in it are none, and setuid bits mean nothing.
+    /// Sets whether files in it can be changed, as far as they could be where it was copied. Device files in it do not
+    /// work, and setuid bits have no effect.
     pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
-        // What is mounted read-only in it stays so: the kernel refuses to change that for a mount of another user namespace.
+        // Parts that are mounted read-only in it stay so: the kernel refuses to change that for a mount of another user
+        // namespace.
         let set = match writing {
             Writing::Allowed => NODEV | NOSUID,
             Writing::Refused => RDONLY | NODEV | NOSUID,
@@ -98,14 +101,14 @@ impl DetachedMount {
         set_attributes(Some(&self.0), c"", RECURSIVE, &attributes)
     }
 
-    /// Makes it writable again, and devices in it devices, where this process itself made the mount that it was copied from
-    /// read-only.
+    /// Makes it writable again, and lets device files in it work. Only where this process itself made the mount
+    /// read-only from which it was copied.
     pub fn thaw(&self) -> Result<(), Errno> {
         let attributes = Attributes { set: 0, clear: RDONLY | NODEV, propagation: 0, user_space: 0 };
         set_attributes(Some(&self.0), c"", 0, &attributes)
     }
 
-    /// Puts it over what is at this path.
+    /// Mounts it over the object at this path.
     pub fn put_at(&self, path: &CStr) -> Result<(), Errno> {
         // SAFETY: both paths end with a zero, and the descriptor is open.
         unsafe {
@@ -121,7 +124,7 @@ impl DetachedMount {
         .map(drop)
     }
 
-    /// Puts it over what is held by this descriptor.
+    /// Mounts it over the object of this descriptor.
     pub fn put_over(&self, place: impl AsFd) -> Result<(), Errno> {
         // SAFETY: both paths end with a zero, and both descriptors are open.
         unsafe {
@@ -138,14 +141,14 @@ impl DetachedMount {
     }
 }
 
-/// Makes what is mounted at exactly this path read-only, and nothing that is mounted below it.
+/// Makes the mount at exactly this path read-only, and no mount below it.
 pub fn freeze(path: &CStr) -> Result<(), Errno> {
     let attributes = Attributes { set: RDONLY, clear: 0, propagation: 0, user_space: 0 };
     set_attributes(None, path, 0, &attributes)
 }
 
-/// Makes what is mounted at exactly this path writable again, and devices devices. Only for what this process has mounted
-/// itself.
+/// Makes the mount at exactly this path writable again, and lets device files in it work. Only for mounts that this
+/// process has made itself.
 pub fn thaw(path: &CStr) -> Result<(), Errno> {
     let attributes = Attributes { set: 0, clear: RDONLY | NODEV, propagation: 0, user_space: 0 };
     set_attributes(None, path, 0, &attributes)
@@ -156,7 +159,7 @@ struct FileSystem(OwnedFd);
 
 impl FileSystem {
     fn open(kind: &CStr) -> Result<Self, Errno> {
-        // SAFETY: the name ends with a zero, and the answer is a descriptor that nobody else owns.
+        // SAFETY: the name ends with a zero, and the call returns a descriptor that has no other owner.
         unsafe {
             let fd = call!(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC)?;
             Ok(Self(OwnedFd::from_raw_fd(fd as c_int)))
@@ -173,7 +176,8 @@ impl FileSystem {
     fn make(self, attributes: u64) -> Result<DetachedMount, Errno> {
         let fd = self.0.as_raw_fd();
         let nothing = std::ptr::null::<u8>();
-        // SAFETY: creating takes neither key nor value; the answer of the second call is a descriptor of our own.
+        // SAFETY: creating takes neither key nor value; the second call returns a new descriptor that has no other
+        // owner.
         unsafe {
             call!(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, nothing, nothing, 0)?;
             let mount = call!(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, attributes)?;

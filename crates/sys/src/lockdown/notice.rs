@@ -1,8 +1,9 @@
-//! System calls that are asked about: reading who wants to do what, and answering.
+//! Supervised system calls (`SECCOMP_RET_USER_NOTIF`): reading which process wants to do what, and answering.
 //!
-//! While a call is asked about, its caller stands still, but other threads of it do not: what its pointers lead to may
-//! change after it was read, and so may the tree of files. An answer that refuses is therefore sound, and so is one that
-//! says what came of the call when it was carried out by whoever was asked; one that lets a call go on is only an opinion.
+//! While a call is pending, the thread that made it stands still, but other threads of its process do not: the memory
+//! behind its pointers may change after it was read, and so may the tree of files. An answer that refuses is therefore
+//! sound, and so is one that returns the result of the call after the supervisor carried it out; one that lets a call
+//! go on is only an opinion.
 
 use super::call::{call, last_errno};
 use crate::process::Pid;
@@ -10,32 +11,32 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::sync::OnceLock;
 
-/// The right to be asked.
+/// The listener of a filter, which receives the supervised calls.
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
-/// A call that somebody wants to make.
+/// A system call that waits for the supervisor's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
     id: u64,
-    /// Who, as this process sees it.
+    /// The thread that makes the call, by its number as this process sees it.
     pub pid: Pid,
     /// The number of the call.
     pub number: i64,
-    /// Its arguments as they are in the registers.
+    /// Its arguments, as they are in the registers.
     pub arguments: [u64; 6],
 }
 
-/// Who has an open file after the next `exec`.
+/// How long the caller keeps a descriptor that it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptorScope {
-    /// The program that is executed.
+    /// Also the program that the caller executes next.
     Programs,
-    /// Nobody: it is closed.
+    /// Not even the executed program: the descriptor is closed on `exec`.
     Nobody,
 }
 
-/// What becomes of a call.
+/// The answer to a call.
 #[derive(Clone, Copy)]
 enum NoticeReply {
     GoOn,
@@ -50,7 +51,7 @@ impl From<OwnedFd> for Listener {
 }
 
 impl Listener {
-    /// The next call that is asked about. `None`: the one that woke us has gone meanwhile.
+    /// Receives the next supervised call. `None`: the call that woke this process was cancelled meanwhile.
     pub fn next(&self) -> Result<Option<Notice>, Errno> {
         // SAFETY: the structure is plain data that the kernel wants to be all zeroes, and fills.
         let (answer, notice) = unsafe {
@@ -70,24 +71,25 @@ impl Listener {
         }
     }
 
-    /// Lets a call be carried out.
+    /// Answers that the kernel carries the call out.
     pub fn go_on(&self, notice: &Notice) {
         self.answer(notice, NoticeReply::GoOn);
     }
 
-    /// Says that a call has been carried out, and that it answered nothing but that.
+    /// Answers that the call was carried out, and returned zero.
     pub fn done(&self, notice: &Notice) {
         self.done_with(notice, 0);
     }
 
-    /// Says that a call has been carried out, and which number it returned.
+    /// Answers that the call was carried out, and returned this number.
     pub fn done_with(&self, notice: &Notice, value: usize) {
         self.answer(notice, NoticeReply::Value(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 
-    /// Says that a file was opened for the caller, who gets it under a number of its own. We have it no longer when the caller
-    /// goes on: a program that it wrote could not be executed, and the end of a pipe would not be seen. Refused with the
-    /// caller's reason, such as `MFILE`; then it still waits for an answer.
+    /// Answers that a file was opened for the caller, who gets it under a number of its own. Our descriptor is closed
+    /// before the caller goes on: otherwise a program that the caller wrote could not be executed, and the end of a
+    /// pipe would not be seen. Refused with the caller's reason, such as `MFILE`; then the call still waits for an
+    /// answer.
     pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: DescriptorScope) -> Result<(), Errno> {
         let separately = only_death_interrupts();
         let flags = if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 };
@@ -99,7 +101,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Puts a file into the caller, which still waits for an answer, and returns the number that it has there.
+    /// Puts a file into the caller, which still waits for an answer, and returns the number of the descriptor there.
     pub fn put(&self, notice: &Notice, file: &OwnedFd, heirs: DescriptorScope) -> Result<i32, Errno> {
         self.add(notice, (file, heirs), 0)
     }
@@ -126,12 +128,13 @@ impl Listener {
         if number < 0 { Err(last_errno()) } else { Ok(number) }
     }
 
-    /// Lets a call fail.
+    /// Answers that the call fails with this error.
     pub fn refuse(&self, notice: &Notice, errno: Errno) {
         self.answer(notice, NoticeReply::Error(errno));
     }
 
-    /// Whether the caller still stands where it asked: what was read from it before is its own.
+    /// Whether the caller still waits in the same call: then the memory that was read before is its own and not that of
+    /// another process with its number.
     pub fn still_asks(&self, notice: &Notice) -> bool {
         // SAFETY: the kernel reads one number.
         let answer = unsafe {
@@ -161,8 +164,9 @@ impl AsFd for Listener {
     }
 }
 
-/// Whether a caller can be trusted to wait: before Linux 5.19 every signal lets it go, and between a gift and its answer it
-/// would keep the gift and ask anew. There both go in one step, and the file stays ours for a moment.
+/// Whether only death can interrupt a caller that waits. Before Linux 5.19 every signal interrupts it: between
+/// receiving a file and the answer it could keep the file and make the call again. On those kernels both happen in one
+/// step, and the file stays open here for a moment.
 fn only_death_interrupts() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| rustix::system::uname().release().to_str().is_ok_and(is_new_enough))
@@ -174,11 +178,11 @@ fn is_new_enough(release: &str) -> bool {
     version >= (5, 19)
 }
 
-/// Reads another process's memory; how much of it there was.
+/// Reads another process's memory; returns how many bytes could be read.
 pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
-    // The last argument goes over the stack, where a narrower number would leave half of its place as it was.
+    // The last argument is passed on the stack, where a narrower type would leave the upper half undefined.
     let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
     // SAFETY: the local piece is ours and of that length; the remote address is only ever used in the other process.
     let read = unsafe {
@@ -192,10 +196,10 @@ pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Err
 pub fn write_memory(pid: Pid, address: u64, bytes: &[u8]) -> Result<(), Errno> {
     let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
-    // As above: over the stack.
+    // As above: the last argument is passed on the stack.
     let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
-    // SAFETY: the local piece is ours and of that length, and is only read; the remote address is only ever used in the other
-    // process, where the kernel checks it.
+    // SAFETY: the local piece is ours and of that length, and is only read; the remote address is only ever used in the
+    // other process, where the kernel checks it.
     let written = unsafe {
         let (local, remote) = (&raw const local, &raw const remote);
         call!(libc::SYS_process_vm_writev, pid.raw(), local, one, remote, one, no_flags)

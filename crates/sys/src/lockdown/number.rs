@@ -1,4 +1,4 @@
-//! Numbers of system calls that are filtered or asked about, under their own names. Those that an architecture does not
+//! Numbers of system calls that are refused or supervised, under their own names. Those that an architecture does not
 //! have are missing from its list.
 
 macro_rules! numbers {

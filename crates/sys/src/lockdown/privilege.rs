@@ -1,4 +1,4 @@
-//! What a process may do beyond its user: capabilities, and gaining more by executing a program.
+//! The privileges of a process beyond those of its user: capabilities, and gaining more by executing a program.
 
 use super::call::call;
 use rustix::io::Errno;
@@ -8,21 +8,21 @@ use rustix::io::Errno;
 pub struct Capabilities(u64);
 
 impl Capabilities {
-    /// None at all.
+    /// No capability.
     pub const NONE: Self = Self(0);
 
-    /// What programs of the administrator take for granted about files, whoever owns them.
+    /// The capabilities over files, whatever their owner, on which an administrator's programs rely.
     pub const OF_FILES: Self = Self(1 << CHOWN | 1 << DAC_OVERRIDE | 1 << FOWNER | 1 << FSETID);
 
     /// Reading the memory of other processes.
     pub const OF_LOOKING: Self = Self(1 << SYS_PTRACE);
 
-    /// As the kernel writes a set down, for example in `/proc/self/status`.
+    /// A set in the form in which the kernel writes it, for example in `/proc/self/status`.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// Both.
+    /// The union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -34,11 +34,11 @@ const DAC_OVERRIDE: u32 = 1;
 const FOWNER: u32 = 3;
 const FSETID: u32 = 4;
 const SYS_PTRACE: u32 = 19;
-/// Numbers from here on are known to no kernel.
+/// No kernel knows capabilities from this number on.
 const PAST_THE_LAST: u32 = 64;
 
-/// Gives up every capability but these, for this process and all that it becomes or starts. Whoever has the space of users
-/// to itself needs nothing for that; elsewhere what cannot be given up was not there.
+/// Gives up every capability but these, for this process and all that it becomes or starts. In a user namespace of its
+/// own the process needs no privilege for that; elsewhere a capability that cannot be given up was not held.
 pub fn keep_only(kept: Capabilities) -> Result<(), Errno> {
     for capability in 0..PAST_THE_LAST {
         if kept.0 & 1 << capability == 0 && !drop_from_bounds(capability)? {
@@ -49,27 +49,28 @@ pub fn keep_only(kept: Capabilities) -> Result<(), Errno> {
     set(kept)
 }
 
-/// From now on, and until it is said otherwise, only these capabilities count, and of these only what this process has.
+/// Makes only these capabilities effective until the next call, as far as this process has them.
 pub fn act_with(capabilities: Capabilities) -> Result<(), Errno> {
     change(|had, shift| Half { effective: capabilities.half(shift) & had.permitted, ..had })
 }
 
-/// From now on no program that is executed gets more rights than this process has: a setuid bit means nothing.
+/// Forbids executed programs to gain rights: setuid bits have no effect from now on.
 pub fn gain_nothing() -> Result<(), Errno> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1)
 }
 
-/// Nobody without privilege may look into this process, not even its own user.
+/// Forbids every process without privilege to read this one's memory, even those of the same user.
 pub fn hide_memory() -> Result<(), Errno> {
     prctl(libc::PR_SET_DUMPABLE, 0)
 }
 
-/// `false`: the kernel does not know this one, nor any after it.
+/// `false`: the kernel does not know this capability, nor any after it.
 fn drop_from_bounds(capability: u32) -> Result<bool, Errno> {
     match prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)) {
         Ok(()) => Ok(true),
         Err(Errno::INVAL) => Ok(false),
-        // Without the right to, nothing can be dropped; with no new privileges the bounds are never reached again.
+        // A process without the capability to do so cannot drop any from the bounds; with `no_new_privs` it can never
+        // gain capabilities up to the bounds anyway.
         Err(Errno::PERM) => Ok(true),
         Err(errno) => Err(errno),
     }
@@ -78,7 +79,7 @@ fn drop_from_bounds(capability: u32) -> Result<bool, Errno> {
 fn clear_ambient() -> Result<(), Errno> {
     const CLEAR_ALL: libc::c_ulong = 4;
     match prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL) {
-        // A kernel before 4.3 has none.
+        // A kernel before 4.3 has no ambient capabilities.
         Err(Errno::INVAL) => Ok(()),
         answer => answer,
     }
@@ -112,13 +113,13 @@ fn set(kept: Capabilities) -> Result<(), Errno> {
 }
 
 impl Capabilities {
-    /// 32 of them, from this number on.
+    /// The 32 capabilities from this number on.
     fn half(self, shift: u32) -> u32 {
         (self.0 >> shift) as u32
     }
 }
 
-/// Gives this process other capabilities, made of those that it had.
+/// Changes the capabilities of this process, given its present ones.
 fn change(new: impl Fn(Half, u32) -> Half) -> Result<(), Errno> {
     const VERSION_3: u32 = 0x2008_0522;
     let header = Header { version: VERSION_3, pid: 0 };

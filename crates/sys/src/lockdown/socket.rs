@@ -9,7 +9,7 @@ use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// Copies a descriptor of another thread. `process` tells the process that the thread belongs to, where that is needed.
+/// Copies a descriptor of another thread. `process` returns the process of the thread, where the kernel needs that.
 pub fn copy_descriptor(
     thread: Pid,
     process: impl FnOnce() -> Result<Pid, Errno>,
@@ -19,7 +19,7 @@ pub fn copy_descriptor(
     const THREAD: u32 = libc::PIDFD_THREAD;
     let pid = |pid: Pid| rustix::process::Pid::from_raw(pid.raw()).ok_or(Errno::SRCH);
     let holder = match pidfd_open(pid(thread)?, PidfdFlags::from_bits_retain(THREAD)) {
-        // Kernels before 6.9 know processes only.
+        // Kernels before 6.9 open pidfds for processes only.
         Err(Errno::INVAL) => pidfd_open(pid(process()?)?, PidfdFlags::empty()),
         answer => answer,
     }?;
@@ -33,7 +33,7 @@ pub fn connect(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
     unsafe { call!(libc::SYS_connect, socket.as_fd().as_raw_fd(), address.as_ptr(), length) }.map(drop)
 }
 
-/// Sends to an address in the kernel's own format; how much of the data it took. An empty address is none.
+/// Sends to an address in the kernel's own format; returns how many bytes were sent. Empty: no address.
 pub fn send_to(socket: impl AsFd, data: &[u8], flags: u32, address: &[u8]) -> Result<usize, Errno> {
     let length = address.len() as libc::socklen_t;
     let to = if address.is_empty() { std::ptr::null() } else { address.as_ptr() };

@@ -1,5 +1,6 @@
-//! The unix sockets of one network namespace as the kernel lists them (`sock_diag`): which file or abstract name each is bound
-//! to. Unlike `/proc/net/unix` it names the file itself, not the text that was once given for it.
+//! The unix sockets of one network namespace as the kernel lists them (`sock_diag`), each with the file or abstract
+//! name to which it is bound. Unlike `/proc/net/unix` the list identifies the file itself, not the path that was once
+//! given for it.
 
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -7,14 +8,14 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 
-/// A way to list them. The namespace is the one that this was made in, wherever it is used later.
+/// Lists the sockets of the network namespace in which this was created, wherever it is used later.
 #[derive(Debug)]
 pub struct UnixSockets(OwnedFd);
 
 /// One socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnixSocket {
-    /// The inode of the socket itself, as `fstat` of its descriptor tells it.
+    /// The inode of the socket itself, as `fstat` of its descriptor returns it.
     pub inode: u32,
     /// The file that it is bound to.
     pub file: Option<BoundFile>,
@@ -22,7 +23,7 @@ pub struct UnixSocket {
     pub abstract_name: Option<Vec<u8>>,
 }
 
-/// A file that a socket is bound to, as far as the kernel tells.
+/// A file to which a socket is bound, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundFile {
     /// The number of the file system's device, as `/proc/self/mountinfo` has it, in one number.
@@ -39,7 +40,7 @@ impl BoundFile {
 }
 
 impl UnixSockets {
-    /// For the network namespace of this process.
+    /// Opens a list for the network namespace of this process.
     pub fn of_this_namespace() -> Result<Self, Errno> {
         let protocol = Some(netlink::SOCK_DIAG);
         socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol).map(Self)
@@ -50,8 +51,8 @@ impl UnixSockets {
         &self.0
     }
 
-    /// All of them that have a name and can be connected or sent to. The sockets of connections that a server has accepted bear its
-    /// name, too, and are not among them.
+    /// All sockets that have a name and can be connected or sent to. The sockets of accepted connections bear their
+    /// server's name, too, and are not included.
     pub fn list(&self) -> Result<Vec<UnixSocket>, Errno> {
         send(&self.0, &request(), SendFlags::empty())?;
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! Low numbers for the descriptors that a child gets, so that a process with thousands of them does not hand a copy of each
-//! to every child, which then closes them all again: most of a start, where many sessions run.
+//! Low numbers for a child's descriptors: without them, a process with thousands of descriptors hands a copy of each to
+//! every child, which then closes them all again. That would be most of the time of a start, where many sessions run.
 //!
-//! A few numbers are taken when a thread starts its first child, early as a rule, and kept. What a child is to get is put
-//! under them until it has its own copy; the child asks for those numbers and none above.
+//! A few numbers are reserved when a thread starts its first child, usually early, and kept. The child's descriptors
+//! have these numbers until the child has its own copies; the child copies those numbers and none above.
 
 use std::cell::RefCell;
 
@@ -10,43 +10,43 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io::{DupFlags, Errno};
 use rustix::pipe::PipeFlags;
 
-/// Above every number under which a child finds something: otherwise one could overwrite another.
+/// Higher than every number under which a child gets a descriptor: otherwise one could overwrite another.
 const LOWEST: RawFd = super::FIRST_PASSED + super::MOST_PASSED as RawFd;
 
 thread_local! {
-    /// One set per starting thread, which stands still until its child has what it needs.
+    /// One set for each thread that starts children; the thread stands still until its child has its descriptors.
     static SLOTS: RefCell<Option<Slots>> = const { RefCell::new(None) };
 }
 
-/// What a child is started with.
+/// The low numbers for a child's descriptors.
 pub(super) struct Low<'a> {
-    /// The numbers, in the order of what was given.
+    /// The numbers, in the order of the given descriptors.
     pub(super) numbers: &'a [RawFd],
-    /// How it comes to a table of its own.
+    /// How the child gets a table of its own.
     pub(super) table: Table,
 }
 
-/// How a child comes to a table of descriptors of its own.
+/// How a child gets a descriptor table of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
-    /// It shares ours at first and copies what it needs.
+    /// It shares our table at first and copies the part that it needs.
     CopiesBeginning,
-    /// It is born with a copy, because this kernel (before 5.9) or a filter around us knows no other way.
+    /// It starts with a copy, because this kernel (before 5.9) or a filter around us allows no other way.
     CopiedWhole,
 }
 
 /// Numbers that belong to one thread.
 struct Slots {
     table: Table,
-    /// What lies under them between starts: nothing that anybody waits to be closed.
+    /// The descriptor that occupies the numbers between starts: one whose closing no process waits for.
     nothing: OwnedFd,
     places: Vec<OwnedFd>,
 }
 
-/// Does something while these descriptors lie under low numbers as well, which it is told.
+/// Runs a function while these descriptors have low numbers as well, and passes it those numbers.
 ///
-/// Where descriptors have run out, or fewer are allowed than once were, there may be no such numbers. A child that gets nothing
-/// but its own three can do with those that they have.
+/// Where descriptors have run out, or fewer are allowed than once were, there may be no such numbers. A child that gets
+/// nothing but its own three can do with those that they have.
 pub(super) fn with_low_numbers<T>(
     given: &[BorrowedFd<'_>],
     work: impl FnOnce(Low<'_>) -> T,
@@ -69,7 +69,8 @@ pub(super) fn with_low_numbers<T>(
 
 impl Table {
     fn here() -> Self {
-        // SAFETY: an empty range in the wrong order, of which nothing comes but the answer whether there is such a call.
+        // SAFETY: an empty range in the wrong order, of which nothing comes but the answer whether there is such a
+        // call.
         let answer = unsafe { libc::syscall(libc::SYS_close_range, 1, 0, libc::CLOSE_RANGE_UNSHARE) };
         if answer < 0 && super::last_errno() == Errno::INVAL {
             Self::CopiesBeginning
@@ -81,7 +82,8 @@ impl Table {
 
 impl Slots {
     fn new() -> Result<Self, Errno> {
-        // A pipe whose other end is closed: whoever starts children from inside of a sandbox may not open any file.
+        // A pipe whose other end is closed: a process that starts children from inside a sandbox may not be allowed to
+        // open any file.
         let (nothing, _) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         Ok(Self { table: Table::here(), nothing, places: Vec::new() })
     }
@@ -98,7 +100,8 @@ impl Slots {
         filled.inspect_err(|_| self.empty(given.len()))
     }
 
-    /// A copy of the child's end of a pipe that stayed here would keep it open. A number that is no longer allowed is given up.
+    /// Frees the numbers: a remaining copy of the child's end of a pipe would keep that pipe open. A number that is no
+    /// longer allowed is given up.
     fn empty(&mut self, count: usize) {
         let nothing = self.nothing.as_fd();
         let mut places = 0;

@@ -1,4 +1,4 @@
-//! Processes in the background, and how long their report is waited for.
+//! Background processes, and how long a caller waits for their report.
 
 use std::ffi::CString;
 use std::io::ErrorKind;

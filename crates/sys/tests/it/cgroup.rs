@@ -1,4 +1,5 @@
-//! Control groups: a made-up tree of version 2 for what is written where, and the machine's own for what comes of it.
+//! Control groups: a made-up tree of version 2 to check which files are written, and the machine's own groups to check
+//! the effect.
 
 use proptest::prelude::*;
 use std::fs;
@@ -37,7 +38,7 @@ fn in_a_delegated_group_the_runtime_moves_aside_and_divides_it() {
         && rustix::fs::setxattr(scratch.path(), "user.delegate", b"1", rustix::fs::XattrFlags::empty())
             .is_err()
     {
-        // This file system holds no attributes, and only one can tell that a group of root's was delegated.
+        // This file system has no extended attributes, and only one can show that a group of root's was delegated.
         return;
     }
     let (nest, refusals) = RuntimeCgroup::make(&hierarchies, RuntimeCgroupName::new(7), &BOTH);
@@ -116,7 +117,8 @@ fn a_hierarchy_without_the_controllers_is_no_use() {
     assert!(refusals.iter().all(|it| matches!(it.reason, Unusable::Absent)), "{refusals:?}");
 }
 
-/// The kernel's own files are no obstacle to removing a group, but those of a made-up one are: only folders are made here.
+/// The kernel's own files do not prevent the removal of a group, but those of a made-up group would: so only
+/// directories are made here.
 #[test]
 fn nests_of_runtimes_that_are_gone_are_removed_and_no_others() {
     let scratch = Scratch::new("cgroup-abandoned");
@@ -159,7 +161,7 @@ fn groups_of_this_machine_can_be_made_limited_and_removed_or_say_why_not() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What stands in these files is partly other people's: names of groups and of mount points.
+    /// Parts of the text in these files come from other programs: names of groups and of mount points.
     #[test]
     fn any_text_is_read_as_a_map_or_as_nothing(
         groups in "([0-9]{0,2}:[a-z,=]{0,12}:/?[ -~é\n]{0,20}\n?){0,4}",
@@ -170,7 +172,7 @@ proptest! {
         prop_assert_eq!(&read, &Hierarchies::from_text(&groups, &mounts));
         Hierarchies::from_text(&noise, &mounts);
         Hierarchies::from_text(&groups, &noise);
-        // A tree that is nowhere offers nothing, and nothing is made.
+        // A tree that does not exist has no controllers, and no group is made.
         let (nest, refusals) = RuntimeCgroup::make(&Hierarchies::from_text(&noise, &noise), RuntimeCgroupName::new(13), &BOTH);
         prop_assert!(nest.is_none());
         prop_assert_eq!(refusals.len(), 2);

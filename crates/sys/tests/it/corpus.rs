@@ -1,5 +1,6 @@
-//! The corpus: real programs on a terminal, each with the verdict that kernel evidence must reach. The verdicts are printed
-//! as a table with their figures; one wrong "waiting" fails, and so do more than two wrong "probably" and too low a recall.
+//! The corpus: real programs on a terminal, each with the verdict that kernel evidence must reach. The verdicts are
+//! printed as a table with their figures; one wrong "waiting" fails, and so do more than two wrong "probably" and too
+//! low a recall.
 
 mod negative;
 mod positive;
@@ -13,28 +14,28 @@ use std::time::Instant;
 use windlass_sys::evidence::{Doubt, InputKind, InputState, input_kind};
 use windlass_testkit::{Scratch, hang_deadline};
 
-/// A program and the point it is brought to.
+/// A program and the point to which the test brings it.
 struct Case {
     /// The program, and what it is doing if one has more than one row.
     name: &'static str,
-    /// The commands it needs that a bare machine may not have.
+    /// The commands it needs that a minimal machine may not have.
     needs: &'static [&'static str],
     /// How a shell starts it, in a directory of its own that is also its home.
     script: &'static str,
-    /// What it prints when it has got there.
+    /// The text that the program prints when it has reached that point.
     marker: &'static str,
-    /// What is right.
+    /// The right evidence.
     expected: Expected,
 }
 
-/// What evidence has to say at that point.
+/// The evidence that is right at that point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     /// Waits for a line.
     Line,
     /// Waits for a line that is not shown.
     Hidden,
-    /// The same, in a setuid program: unknown to everybody but root.
+    /// The same, in a setuid program: unknown to every user but root.
     Guarded,
     /// Waits for keys and edits the line itself.
     Keys,
@@ -44,7 +45,7 @@ enum Expected {
     Busy,
 }
 
-/// What evidence said.
+/// The outcome of a case.
 enum Verdict {
     Right(String),
     /// Waiting, with a doubt that it names.
@@ -53,7 +54,7 @@ enum Verdict {
     Wrong(String),
 }
 
-/// What every case finds in its directory: the other side of some clients.
+/// Programs that every case finds in its directory: the servers of some clients.
 const PROGRAMS: [(&str, &str); 5] = [
     ("beside.py", include_str!("corpus/beside.py")),
     ("clock.py", include_str!("corpus/clock.py")),
@@ -62,14 +63,14 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("ssh_server.py", include_str!("corpus/ssh_server.py")),
 ];
 
-/// In a row, before a program is said to have settled.
+/// The number of looks in a row before a program counts as settled.
 const LOOKS_WHEN_WAITING: u32 = 50;
 const LOOKS_WHEN_BUSY: u32 = 400;
-/// In percent.
+/// The least recall, in percent.
 const LEAST_RECALL: usize = 97;
-/// Programs that do not wait and are said to, "probably".
+/// The most programs that do not wait and for which the evidence says "probably".
 const MOST_WRONGLY_PROBABLE: usize = 2;
-/// Of all programs.
+/// The least number of programs.
 const LEAST_PROGRAMS: usize = 100;
 
 #[test]
@@ -125,7 +126,7 @@ fn run(case: &Case) -> Verdict {
     }
 }
 
-/// How a script becomes somebody whom such programs ask for a password.
+/// How a script becomes another user, whom such programs ask for a password.
 fn as_nobody() -> &'static str {
     if is_root() { "AS_NOBODY=setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "AS_NOBODY=" }
 }
@@ -139,8 +140,8 @@ fn peers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/corpus/bin")
 }
 
-/// A program that asks a plain question reads nothing before it has asked: the very first "waiting" must find the marker
-/// among what was printed.
+/// A program that asks a plain question reads nothing before it has asked: the very first "waiting" must find the
+/// marker among what was printed.
 fn run_prompting(case: &Case, stage: &mut Stage) -> Verdict {
     if let Err(last) = stage.try_until_waiting() {
         return missed(case, stage, last);
@@ -152,12 +153,12 @@ fn run_prompting(case: &Case, stage: &mut Stage) -> Verdict {
     settle(case, stage)
 }
 
-/// A program that draws may ask its terminal this and that before.
+/// A program that draws may send queries to its terminal first.
 fn run_drawing(case: &Case, stage: &mut Stage) -> Verdict {
     if stage.try_wait_for(case.marker) { settle(case, stage) } else { never_came(case, stage) }
 }
 
-/// Waits until it was seen waiting many times in a row, then compares the kind.
+/// Waits until the program was seen waiting many times in a row, then compares the kind.
 fn settle(case: &Case, stage: &mut Stage) -> Verdict {
     let deadline = hang_deadline();
     let (mut row, mut doubts) = (0, None);
@@ -225,7 +226,7 @@ fn missed(case: &Case, stage: &Stage, last: InputState) -> Verdict {
     Verdict::Missed(format!("{last:?} {there} {:?}, at {}", case.marker, end_of(stage)))
 }
 
-/// The case itself is at fault, or the machine.
+/// The verdict where the case itself is at fault, or the machine.
 fn never_came(case: &Case, stage: &Stage) -> Verdict {
     Verdict::Wrong(format!("{:?} was never printed, but {}", case.marker, end_of(stage)))
 }
@@ -256,14 +257,14 @@ fn demand(command: &str) {
     );
 }
 
-/// The verdicts, for people.
+/// The verdicts, for readers of the test's output.
 #[derive(Default)]
 struct Table {
     rows: Vec<String>,
     found: usize,
     missed: usize,
     wrong: usize,
-    /// Of programs that do not wait.
+    /// Programs that do not wait and for which the evidence said "probably".
     wrongly_probable: usize,
 }
 

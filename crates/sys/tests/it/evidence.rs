@@ -9,7 +9,7 @@ use windlass_sys::evidence::{Doubt, InputKind, InputState, Watch, input_kind, li
 use windlass_sys::signal::Signal;
 use windlass_testkit::{Scratch, hang_deadline};
 
-/// How often a verdict must hold.
+/// The number of looks in which a verdict must hold.
 const LOOKS: u32 = 200;
 
 const WAYS: &[&str] = &[
@@ -141,8 +141,8 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
 }
 
-/// A thread or a process that is started between two steps of a look was once missed: the look had counted the threads and
-/// children before, and found the reader alone.
+/// A regression: a thread or a process that is started between two steps of a look was once missed, because the look
+/// had counted the threads and children before, and found the reader alone.
 #[test]
 fn threads_and_children_that_start_during_a_look_are_seen() {
     const ROUNDS: u32 = 150;
@@ -227,7 +227,7 @@ fn a_clock_beside_a_reader_is_a_doubt_where_it_may_make_it_print() {
     let mut stage = Stage::on_terminal(&program_of(&program, "forked child that sleeps"));
     stage.wait_for("ready");
     let deadline = hang_deadline();
-    // The looks are to fall into the time when both are there.
+    // The looks must happen while both exist.
     while stage.members().len() < 2 {
         assert!(Instant::now() < deadline, "the child was started");
     }
@@ -267,8 +267,8 @@ fn waiting_for_anything_else_is_busy() {
     }
 }
 
-/// The kernel hands typed bytes over in a work queue of its own. Without flushing it, a reader that is about to be woken
-/// looks like one that waits.
+/// The kernel hands typed bytes over in a work queue of its own. Without flushing it, a reader that is about to be
+/// woken looks like one that waits.
 #[test]
 fn nobody_is_said_to_wait_before_the_answer_to_the_last_input_is_there() {
     let mut stage = Stage::on_terminal(&Play::new(["cat"]));
@@ -551,14 +551,14 @@ fn who_cannot_be_inspected_is_unknown() {
         stage.wait_for("ready");
         let unknown = InputState::Unknown { pid: stage.pid() };
         assert_eq!(without_rights(|| stage.reading()), unknown);
-        // Unread input is proof enough without a look at anybody.
+        // Unread input is proof enough, without a look at any process.
         stage.process().signal(Signal::STOP).unwrap();
         stage.send(b"x\n");
         assert_eq!(without_rights(|| stage.reading()), InputState::Busy);
     }
 }
 
-/// Does the work in a thread that has given up root's rights, where there are any: the kernel keeps them per thread.
+/// Does the work in a thread that has given up root's rights, where it has any: the kernel keeps them per thread.
 fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     const NOBODY: libc::uid_t = 65534;
     let thread = || {
@@ -581,7 +581,7 @@ fn a_terminal_nobody_lives_on_has_no_reader() {
     assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), InputState::Busy);
 }
 
-/// What this thread has used: other programs on the machine do not count.
+/// The CPU time of this thread: that of other programs on the machine does not count.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).expect("time does not run backwards")

@@ -1,4 +1,4 @@
-//! What a child is born with.
+//! The attributes with which a child starts.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,12 +13,12 @@ fn text(text: &str) -> CString {
     CString::new(text).expect("no NUL")
 }
 
-/// What a program prints that is started with these descriptors beside its own.
+/// The output of a program that is started with these descriptors beside its own.
 fn printed(argv: &[&str], passed: &[BorrowedFd<'_>]) -> String {
     printed_after(argv, passed, || {})
 }
 
-/// The same, after this was done with everything prepared.
+/// The same, after `last` ran with everything prepared.
 fn printed_after(argv: &[&str], passed: &[BorrowedFd<'_>], last: impl FnOnce()) -> String {
     let nothing = null();
     let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
@@ -40,7 +40,7 @@ fn printed_after(argv: &[&str], passed: &[BorrowedFd<'_>], last: impl FnOnce()) 
     .expect("it starts");
     drop(writer);
     let mut printed = String::new();
-    // It ends only where nobody but the child had the other end.
+    // The pipe ends only if no process but the child had its other end.
     File::from(reader).read_to_string(&mut printed).expect("it can be read");
     process.reap_blocking().expect("it is ours");
     printed
@@ -53,7 +53,7 @@ fn null() -> OwnedFd {
 #[test]
 fn a_child_has_its_three_descriptors_and_none_of_ours_however_many_we_have() {
     const LISTING: &[&str] = &["/bin/ls", "/proc/self/fd"];
-    // The fourth is the directory that is looked at.
+    // The fourth is the directory that is listed.
     const OWN: &str = "0\n1\n2\n3\n";
     assert_eq!(printed(LISTING, &[]), OWN);
     // None of these would be closed by executing something.
@@ -79,7 +79,7 @@ fn a_child_is_started_though_fewer_descriptors_are_allowed_than_once_were() {
                 if starts_before {
                     assert_eq!(printed(ECHO, &[]), "up\n");
                 }
-                // Enough for the child's own and no more: none for the low numbers that are kept for it.
+                // Enough descriptors for the child's own and no more: none for the low numbers that are kept for it.
                 assert_eq!(printed_after(ECHO, &[], || allow(8)), "up\n");
                 setrlimit(Resource::Nofile, limit).expect("it may");
             });

@@ -1,4 +1,5 @@
-//! A program on a terminal or on pipes, watched from outside. Whatever it started is gone when the test is.
+//! A program on a terminal or on pipes, watched from outside. All processes that it started are gone when the test is
+//! over.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -103,12 +104,12 @@ impl Stage {
         &self.process
     }
 
-    /// The terminal's master, or the pipe's reading end.
+    /// The terminal's master, or the read end of the pipe.
     pub(crate) fn output(&self) -> BorrowedFd<'_> {
         self.output.as_fd()
     }
 
-    /// One look.
+    /// Looks once.
     pub(crate) fn reading(&self) -> InputState {
         let mut watch = self.watch.lock().unwrap();
         watch.note_output(self.printed.len() as u64);
@@ -122,7 +123,7 @@ impl Stage {
         matches!(self.reading(), InputState::Waiting { .. })
     }
 
-    /// Looks, and reads what was printed, until somebody waits; says who.
+    /// Looks, and reads the output, until a process waits for input; returns that process.
     pub(crate) fn wait_until_waiting(&mut self) -> Pid {
         self.try_until_waiting().unwrap_or_else(|last| panic!("nobody waits: {last:?}\n{}", self.text()))
     }
@@ -133,7 +134,7 @@ impl Stage {
             match self.reading() {
                 InputState::Waiting { pid } | InputState::Probably { pid, .. } => return Ok(pid),
                 last if Instant::now() > deadline => return Err(last),
-                // timer: a thread that blocks tells nobody, so all one can do is look again.
+                // timer: a thread that blocks announces that to no process, so this can only look again.
                 last => {
                     if self.read_within(Timespec { tv_sec: 0, tv_nsec: 1_000_000 }) == Progress::End {
                         return Err(last);
@@ -160,9 +161,9 @@ impl Stage {
         true
     }
 
-    /// Lets a millisecond pass, or less when something was printed, which is read.
+    /// Lets a millisecond pass, or less if the program prints something, which is read.
     pub(crate) fn pause(&mut self) {
-        // timer: looks are to be spread over what the program does, and nothing tells when it does something.
+        // timer: looks must be spread over the program's work, and no event announces that work.
         let _ = self.read_within(Timespec { tv_sec: 0, tv_nsec: 1_000_000 });
     }
 
@@ -172,7 +173,7 @@ impl Stage {
         assert_eq!(rustix::io::write(fd, bytes), Ok(bytes.len()));
     }
 
-    /// Reads all there is, without waiting, and gives back what was read.
+    /// Reads all available output, without waiting, and returns it.
     pub(crate) fn drain(&mut self) -> Vec<u8> {
         let before = self.printed.len();
         while self.read_once() == Progress::Some {}
@@ -206,7 +207,7 @@ impl Stage {
     }
 }
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Some,
@@ -259,13 +260,13 @@ fn start(play: &Play, stdio: Stdio<'_>) -> (Process, RuntimeTag, Mark) {
 
 fn find(name: &CString) -> CString {
     let name = Path::new(OsStr::from_bytes(name.as_bytes()));
-    // The system's own programs, not what a version manager put in front of them.
+    // The system's own programs, not those that a version manager put in front of them.
     let directories = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"].map(Path::new);
     let found = directories.iter().map(|directory| directory.join(name)).find(|path| path.exists());
     text(found.as_deref().unwrap_or(name).as_os_str())
 }
 
-/// The program that waits in every way there is, compiled once per test.
+/// The program that waits in every possible way, compiled once per test.
 pub(crate) fn reader(scratch: &Scratch) -> PathBuf {
     compile_reader(scratch, "reader", &[])
 }

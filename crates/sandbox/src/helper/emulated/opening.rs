@@ -1,5 +1,5 @@
-//! Opening a file in the caller's place. The watcher itself never waits for anything: where an open would wait, as that of a
-//! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
+//! Opens a file in the caller's place. The supervisor itself never blocks: where an open would block, as that of a pipe
+//! does until another process opens its other end, the result is [`Opened::Later`], and a copy of the supervisor waits.
 
 use crate::helper::caller::Caller;
 use crate::helper::draft::Draft;
@@ -15,43 +15,43 @@ use windlass_sys::lockdown::notice::DescriptorScope;
 #[derive(Debug)]
 pub(in crate::helper) struct Opening {
     pub(in crate::helper) what: What,
-    /// As the caller gave them.
+    /// The flags that the caller gave.
     pub(in crate::helper) flags: OFlags,
     pub(in crate::helper) mode: Mode,
 }
 
-/// Which file.
+/// The file to open.
 #[derive(Debug)]
 pub(in crate::helper) enum What {
-    /// The one of this name, or a new one.
+    /// The file of this name, or a new one.
     Named(NamedEntry),
-    /// This one.
+    /// This file, which is held.
     Held(Seen),
     /// The terminal of the caller.
     Terminal(PathBuf),
 }
 
-/// Whether an open may wait.
+/// Whether an open may block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::helper) enum Patience {
     None,
     Endless,
 }
 
-/// What came of an emulated call.
+/// The result of an emulated call.
 #[derive(Debug)]
 pub(in crate::helper) enum Opened {
-    /// It was not about an open file.
+    /// The call returned no descriptor.
     Nothing,
-    /// So many bytes were sent.
+    /// The number of bytes that were sent.
     Count(usize),
-    /// This file, for these.
+    /// The file, and the scope of the caller's descriptor.
     File(OwnedFd, DescriptorScope),
-    /// This file, which is judged when it is written.
+    /// The draft of a file, which is judged after it was written.
     Draft(OwnedFd, DescriptorScope, Box<Draft>),
     /// Two sockets.
     Pair(MadePair),
-    /// It would have to be waited for.
+    /// The call would block.
     Later,
 }
 
@@ -59,12 +59,12 @@ impl Opening {
     pub(in crate::helper) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         let waits = patience == Patience::None && !self.flags.contains(OFlags::NONBLOCK);
         let reads = self.flags & OFlags::RWMODE == OFlags::RDONLY;
-        // A pipe is opened for reading once only: whoever writes would take a first try for the reader, and lose it.
+        // A pipe is opened for reading only once: a writer would take a first attempt for the reader, and then lose it.
         if waits && reads && self.is_pipe() {
             return Ok(Opened::Later);
         }
         let file = match caller.act(|| self.open(patience)) {
-            // Nobody is at the other end of a pipe, or somebody has a lease on the file.
+            // No process has opened the other end of a pipe, or another process has a lease on the file.
             Err(Errno::NXIO) if waits && self.is_pipe() => return Ok(Opened::Later),
             Err(Errno::AGAIN) if waits => return Ok(Opened::Later),
             answer => answer?,
@@ -85,11 +85,11 @@ impl Opening {
 
     fn open(&self, patience: Patience) -> Result<OwnedFd, Errno> {
         let waiting = if patience == Patience::None { OFlags::NONBLOCK } else { OFlags::empty() };
-        // A terminal must not become ours.
+        // The terminal must not become the supervisor's controlling terminal.
         let flags = self.flags | waiting | OFlags::NOCTTY | OFlags::CLOEXEC;
         let there = flags - (OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW);
         match &self.what {
-            // What was judged is not a link. If it is one by now, it is judged again.
+            // The judged object is not a link. If there is a link by now, the call is judged again.
             What::Named(entry) => {
                 openat(entry.directory.hold(), &entry.given, flags | OFlags::NOFOLLOW, self.mode)
             }
@@ -113,6 +113,6 @@ fn is_pipe(file: &OwnedFd) -> bool {
     fstat(file).is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Fifo)
 }
 
-/// Of the flags of an open file, those that can be changed afterwards.
+/// The flags of an open file that can be changed afterwards.
 const CHANGEABLE: OFlags =
     OFlags::APPEND.union(OFlags::NONBLOCK).union(OFlags::DIRECT).union(OFlags::NOATIME);

@@ -1,9 +1,9 @@
 //! Two connected unix sockets in the place of `socketpair(AF_UNIX, SOCK_DGRAM)`.
 //!
-//! A socket for datagrams can send to any address, and `sendmsg` takes that address from memory, where no filter can look. The
-//! sockets that the caller gets are of the type `SOCK_SEQPACKET`: they keep the boundaries of messages as well, and the kernel
-//! ignores the address of a message that is sent on them. What differs: the reader sees the end when the writer has closed its
-//! socket, neither can be connected elsewhere, and `SO_TYPE` tells.
+//! A socket for datagrams can send to any address, and `sendmsg` takes that address from memory, where no filter can
+//! look. The sockets that the caller gets are of the type `SOCK_SEQPACKET`: they keep the boundaries of messages as
+//! well, and the kernel ignores the address of a message that is sent on them. What differs: the reader sees the end
+//! when the writer has closed its socket, neither can be connected elsewhere, and `SO_TYPE` shows the other type.
 
 use super::Opened;
 use rustix::fd::OwnedFd;
@@ -11,15 +11,15 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use windlass_sys::lockdown::notice::{DescriptorScope, Listener, Notice, write_memory};
 
-/// A pair that is asked for.
+/// A requested pair.
 #[derive(Debug)]
 pub(in crate::helper) struct SocketPair {
     flags: SocketFlags,
-    /// Where the caller wants the two numbers.
+    /// The address at which the caller expects the two numbers.
     address: u64,
 }
 
-/// A pair that was made.
+/// A pair that was created.
 #[derive(Debug)]
 pub(in crate::helper) struct MadePair {
     sockets: [OwnedFd; 2],
@@ -46,7 +46,7 @@ impl SocketPair {
 }
 
 impl MadePair {
-    /// Puts both sockets into the caller, tells it their numbers, and answers.
+    /// Puts both sockets into the caller, writes their numbers into its memory, and answers the call.
     pub(in crate::helper) fn give(self, listener: &Listener, notice: &Notice) {
         match self.put(listener, notice) {
             Ok(()) => listener.done(notice),
@@ -55,7 +55,7 @@ impl MadePair {
     }
 
     fn put(self, listener: &Listener, notice: &Notice) -> Result<(), Errno> {
-        // Memory that cannot be written is found out before the caller has anything.
+        // Writes to the caller's memory first: if that fails, the caller gets no descriptor.
         write_memory(notice.pid, self.address, &[0xff; 2 * size_of::<i32>()])?;
         let mut numbers = Vec::new();
         for socket in &self.sockets {

@@ -1,4 +1,4 @@
-//! Connecting and sending on a caller's socket, to an address that was judged. The server sees the supervisor's process id
+//! Connects and sends on a caller's socket, to an address that was judged. The server sees the supervisor's process id
 //! (`SO_PEERCRED`); the user and the group are the caller's.
 
 use super::{Opened, Patience};
@@ -21,7 +21,7 @@ pub(in crate::helper) struct SocketCall {
     pub(in crate::helper) request: Request,
 }
 
-/// The other side.
+/// The peer of a call.
 #[derive(Debug)]
 pub(in crate::helper) enum Peer {
     /// The socket that is bound to exactly this file.
@@ -56,8 +56,8 @@ impl SocketCall {
         if patience == Patience::Endless || flags.contains(OFlags::NONBLOCK) {
             return connect().map(|()| Opened::Nothing);
         }
-        // `connect` has no flag that keeps it from waiting. The socket's own flag is shared with the caller, but nothing can be
-        // read from or written to a socket that is not connected yet.
+        // `connect` has no flag against blocking, so the socket is made non-blocking for the call. The caller shares
+        // that flag, but it cannot read from or write to a socket that is not connected yet.
         fcntl_setfl(&self.socket, flags | OFlags::NONBLOCK)?;
         let mut answer = connect();
         if answer == Err(Errno::INPROGRESS) && is_settled(&self.socket, Duration::ZERO) {
@@ -65,21 +65,22 @@ impl SocketCall {
         }
         fcntl_setfl(&self.socket, flags)?;
         match answer {
-            // A second call waits for what the first has begun.
+            // A second call waits for the connection that the first has begun.
             Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => Ok(Opened::Later),
             answer => answer.map(|()| Opened::Nothing),
         }
     }
 
-    /// Until a connection over the internet that was begun is there or has failed, the caller's own time for that is over, or a
-    /// signal asks the caller to stop: the kernel would let it go on at once, but does not tell us of its signals.
+    /// Waits until a connection over the internet is made or has failed, the caller's own time limit is over, or a
+    /// signal asks the caller to stop. The kernel would end a call of the caller's at such a signal, but does not
+    /// report the caller's signals to the supervisor.
     fn wait_for_connection(&self, caller: &Caller) -> Result<(), Errno> {
         const LOOK_AGAIN: Duration = Duration::from_millis(100);
         if socket_domain(&self.socket)? == AddressFamily::UNIX {
             return Ok(());
         }
         let mut left = socket_timeout(&self.socket, Timeout::Send)?.unwrap_or(Duration::MAX);
-        // timer: nothing else tells of a caller's signals.
+        // timer: no event announces a caller's signals.
         while !is_settled(&self.socket, LOOK_AGAIN.min(left)) {
             left = left.saturating_sub(LOOK_AGAIN);
             if left.is_zero() {
@@ -118,7 +119,7 @@ impl Peer {
     }
 }
 
-/// Whether a connection that was begun is there within this time, or has failed. On the loopback device it is at once.
+/// Whether the connection is made within this time, or has failed. On the loopback device that happens at once.
 fn is_settled(socket: &OwnedFd, within: Duration) -> bool {
     let mut fds = [PollFd::new(socket, PollFlags::OUT)];
     let within = Timespec { tv_sec: 0, tv_nsec: within.subsec_nanos().into() };

@@ -1,4 +1,4 @@
-//! What a call asks for beside its paths, from its registers and, once, from its memory.
+//! The parameters of a call beside its paths, from its registers and, read once, from its memory.
 
 use super::{Change, Made};
 use crate::helper::memory::{Missing, bytes_at, path_at, text_at};
@@ -124,13 +124,13 @@ fn mode(raw: u64) -> Mode {
     Mode::from_raw_mode(raw as u32 & PERMISSIONS)
 }
 
-/// All ones: it stays as it is.
+/// All ones: the owner stays as it is.
 fn owner(user: u64, group: u64) -> Change {
     let given = |raw: u64| Some(raw as u32).filter(|raw| *raw != u32::MAX);
     Change::Owner(given(user).map(Uid::from_raw), given(group).map(Gid::from_raw))
 }
 
-/// In what the second number of a time counts.
+/// The unit of the second number of a time.
 #[derive(Clone, Copy)]
 enum Unit {
     Nanoseconds,
@@ -165,7 +165,7 @@ fn times(notice: &Notice, address: u64, unit: Unit) -> Result<Change, Missing> {
     Ok(Change::Times(Timestamps { last_access: time(0)?, last_modification: time(1)? }))
 }
 
-/// How many numbers two times are.
+/// The number of words in memory that two times take.
 fn numbers_in(unit: Unit) -> usize {
     match unit {
         #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
-//! Configurations of repositories, which come into their places only as copies of what was judged.
+//! Configurations of repositories: each is only put in its place as a copy of judged content.
 //!
-//! The user works in some repositories, and commands have made others ([`RepositoryOwner`]). In the first ones only everyday
-//! settings change, so that neither a program is run nor a server is exchanged the next time that the user pulls. In the others no
-//! setting runs a program, and the rest is the command's own business.
+//! The user works in some repositories, and commands have made others ([`RepositoryOwner`]). In the first ones only
+//! everyday settings may change, so that the user's next pull neither runs a program nor talks to another server. In
+//! the others no setting may run a program, and the rest is left to the command.
 
 use super::folded::fold;
 use super::git_dirs::{Arrival, denial, drafted_index, is_git_dir};
@@ -30,7 +30,7 @@ const STAYS: &str = "its settings are the user's; remove them outside of the san
 /// More than any configuration has.
 const LARGEST_CONFIGURATION: u64 = 1 << 20;
 
-/// Whose a repository is, which decides how its configuration is judged.
+/// The owner of a repository, which decides how its configuration is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::helper) enum RepositoryOwner {
     /// The user works in it: only everyday settings change.
@@ -40,7 +40,8 @@ pub(in crate::helper) enum RepositoryOwner {
 }
 
 impl Judge<'_> {
-    /// How the configuration of this name is judged; `None`: it is none, or the policy leaves it to the command.
+    /// How the configuration of this name is judged; `None`: the name is no configuration's, or the policy leaves it to
+    /// the command.
     pub(super) fn owner_of_configuration(&self, directory: &Seen, name: &OsStr) -> Option<RepositoryOwner> {
         let path = directory.path.join(name);
         if self.is_configuration_of_user(&path) {
@@ -51,8 +52,8 @@ impl Judge<'_> {
         (is_judged && is_git_dir(directory)).then_some(RepositoryOwner::Command)
     }
 
-    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that was there before the
-    /// runtime. A write rule that names the file leaves it to the command.
+    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that existed
+    /// before the runtime. A write rule that names the file leaves it to the command.
     pub(super) fn is_configuration_of_user(&self, path: &Path) -> bool {
         let is_users = self.folded.is_configuration(self.order, path)
             || self.is_configuration_of_older(path)
@@ -60,8 +61,8 @@ impl Judge<'_> {
         is_users && !self.is_named_by_rule(path)
     }
 
-    /// Whether it is the configuration of a worktree of a repository that the user works in. Its remotes are those
-    /// of the user's repository, also if a command added the worktree.
+    /// Whether it is the configuration of a worktree of a repository that the user works in. Its remotes are those of
+    /// the user's repository, even if a command added the worktree.
     fn is_configuration_of_worktree(&self, path: &Path) -> bool {
         let worktrees = path.ancestors().nth(2);
         let is_of = |repository: &Repository| worktrees == Some(&repository.git_dir.join("worktrees"));
@@ -81,7 +82,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the configuration.
+    /// Mode, owner, times or attributes change. `git init` tests whether the file system keeps the mode of the
+    /// configuration.
     pub(super) fn changed_status(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         const OTHER_BITS: u32 = 0o7677;
         let is_trial = |mode: &Mode| (mode.as_raw_mode() ^ seen.about.st_mode) & OTHER_BITS == 0;
@@ -92,7 +94,8 @@ impl Judge<'_> {
         Some(RepositoryOwner::User.refusal(Operation::ChangeAttributes, &seen.path, reason))
     }
 
-    /// With the configuration every setting in it would go. A repository below the workspace may go as a whole.
+    /// Removing the configuration would remove every setting in it. A repository below the workspace may be removed as
+    /// a whole.
     pub(super) fn removed(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let is_kept = self.folded.is_configuration(self.order, &path) && !self.is_named_by_rule(&path);
@@ -107,7 +110,7 @@ impl Judge<'_> {
 }
 
 impl RepositoryOwner {
-    /// The bytes of a file that is to become a configuration, or why it must not.
+    /// The bytes of a file that is to become a configuration, or the reason why it must not.
     pub(in crate::helper) fn judge(self, seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Denial> {
         match self {
             Self::User => judge_users(seen, entry),
@@ -126,7 +129,8 @@ impl RepositoryOwner {
         let from = match arrival {
             Arrival::Directory if self == Self::User => return refused("a directory is no configuration"),
             Arrival::Directory => return CallDecision::carry_out(emulated),
-            // A file that a program makes in place would be there, and empty, before anything in it can be judged.
+            // Without a draft, a file that a program makes in place would exist, empty, before its content can be
+            // judged.
             Arrival::Unjudged(_) if self == Self::User => return refused(UNJUDGED),
             Arrival::Unjudged(_) => {
                 return self.draft(&entry, &emulated).unwrap_or_else(|| refused(UNJUDGED));
@@ -200,12 +204,12 @@ fn judge_commands(seen: &Seen, entry: &NamedEntry) -> Result<JudgedContent, Deni
     }
 }
 
-/// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration or an index,
-/// and another command must neither have it open then nor put another in its place. It may be removed.
+/// Refuses access to a file under a name that only the supervisor uses, for a moment: the file is about to become a
+/// configuration or an index, and another command must neither have it open then nor replace it. It may be removed.
 pub(super) fn touched_copy(emulated: &EmulatedSyscall) -> Option<CallDecision> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
     let of_entry = |entry: &NamedEntry| is_copy(&entry.name).then(|| entry.path());
-    // A draft has no name any more, and is its caller's.
+    // A draft has no name any more, and belongs to its caller.
     let of_seen = |seen: &Seen| {
         let name = seen.path.file_name().filter(|_| seen.about.st_nlink > 0)?;
         is_copy(name).then(|| seen.path.clone())
@@ -262,7 +266,8 @@ pub(super) fn bytes_of(seen: &Seen) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= LARGEST_CONFIGURATION).then_some(bytes)
 }
 
-/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository around it.
+/// Whether files are checked out outside the place that a repository belongs to. Those of a submodule lie in the
+/// repository around it.
 fn checks_out_elsewhere(git_dir: &Path, work_tree: &str) -> bool {
     let around = git_dir.ancestors().find(|above| above.ends_with(".git")).unwrap_or(git_dir).parent();
     let mut at = PathBuf::new();

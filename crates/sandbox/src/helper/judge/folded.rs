@@ -1,6 +1,6 @@
-//! Names that are different bytes and can be one name: on file systems that ignore case, such as ext4 with `casefold` or vfat,
-//! `.GIT/hooks` is `.git/hooks`. Whether a directory does so is not asked: a name that only looks like a protected one is
-//! protected, too.
+//! Names that differ in bytes and can still be one name: on file systems that ignore case, such as ext4 with `casefold`
+//! or vfat, `.GIT/hooks` is `.git/hooks`. The judge does not test whether a directory ignores case: a name that only
+//! looks like a protected one is protected, too.
 
 use crate::confinement::Confinement;
 use crate::plan::Ruling;
@@ -12,21 +12,21 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// One command's rules, folded when that is first needed: there can be thousands.
+/// One command's rules with folded case, computed when first needed: there can be thousands.
 #[derive(Default)]
 pub(in crate::helper) struct FoldedRules(OnceCell<Folded>);
 
 struct Folded {
     /// In the order of the rules.
     must_not_exist: Vec<Vec<u8>>,
-    /// What cannot be written, by its place in the order of the rules.
+    /// The protected paths, each with its index in the list of rulings.
     protected: Vec<(usize, Vec<u8>)>,
     /// The configurations of the plan's repositories.
     configurations: HashSet<Vec<u8>>,
 }
 
 impl FoldedRules {
-    /// What must not come into being, and fits.
+    /// The entry of `must_not_exist` that fits the path.
     pub(super) fn must_not_exist<'a>(
         &self,
         order: &'a Confinement,
@@ -39,7 +39,7 @@ impl FoldedRules {
         order.must_not_exist.get(place)
     }
 
-    /// What cannot be written at a path, by the most specific rule.
+    /// The most specific ruling that protects a path.
     pub(super) fn protected<'a>(&self, order: &'a Confinement, path: &Path) -> Option<&'a Ruling> {
         let path = fold(path);
         let covers = |(_, protected): &&(usize, Vec<u8>)| is_at_or_below(&path, protected);
@@ -71,7 +71,7 @@ impl FoldedRules {
     }
 }
 
-/// A path as all paths are written that could be the same.
+/// A path in a form that is equal for all paths that a file system without case may take for the same.
 pub(super) fn fold(path: &Path) -> Cow<'_, [u8]> {
     let bytes = path.as_os_str().as_bytes();
     if !bytes.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
@@ -87,7 +87,7 @@ pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || above.ends_with(b"/"))
 }
 
-/// Characters that are seen nowhere, which ext4 leaves out when it compares names without case.
+/// Invisible characters, which ext4 ignores when it compares names without case.
 fn is_ignored(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -1,12 +1,14 @@
-//! Git directories that commands make or change: they may lie anywhere, but nothing in them makes git run a program. In those that
-//! the user works in, a configuration also keeps every setting that is not an everyday one ([`RepositoryOwner`]).
+//! Git directories that commands make or change: they may lie anywhere, but nothing in them makes git run a program. In
+//! those that the user works in, a configuration also keeps every setting that is not an everyday one
+//! ([`RepositoryOwner`]).
 //!
-//! The user's git enters a repository in more ways than can be listed beforehand: a branch turns a directory into a submodule, a
-//! directory takes the place of another one, a `.git` file or a link leads to a third. So this looks at the place that all of
-//! these ways end at. Git takes a directory for a repository if it has `HEAD`, `objects` and `refs`, or `HEAD` and `commondir`. From the
-//! moment that a directory has two of them, its configuration only comes as a copy of a file whose settings were judged, and its hooks
-//! only under names with a dot (`*.sample`), which git does not run. What is there at that moment is judged as well, and the configuration becomes a
-//! copy that no process has open.
+//! The user's git enters a repository in more ways than can be listed beforehand: a branch turns a directory into a
+//! submodule, a directory takes the place of another one, a `.git` file or a link leads to a third. So this looks at
+//! the directory to which all of these ways lead. Git takes a directory for a repository if it has `HEAD`, `objects`
+//! and `refs`, or `HEAD` and `commondir`. From the moment that a directory has two of them, its configuration only
+//! comes as a copy of a file whose settings were judged, and its hooks only under names with a dot (`*.sample`), which
+//! git does not run. Files that exist at that moment are judged as well, and the configuration becomes a copy that no
+//! process has open.
 
 use super::configurations::{RepositoryOwner, UNJUDGED, new_order, text_of, touched_copy};
 use super::git_links::link_in_new_git_dir;
@@ -34,10 +36,10 @@ const REFS: &str = "refs";
 const HOOKS: &str = "hooks";
 const UNJUDGED_INDEX: &str = "an index that cannot be judged";
 
-/// What a name would be in a git directory.
+/// The role of a name in a git directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GitDirPart {
-    /// Something that a git directory is known by.
+    /// A name by which git recognises a git directory.
     Mark,
     Configuration,
     /// The directory of hooks.
@@ -48,7 +50,7 @@ enum GitDirPart {
     Index,
 }
 
-/// How something comes under a name.
+/// The way in which an object gets a name.
 #[derive(Clone, Copy)]
 pub(super) enum Arrival<'a> {
     /// A new and empty directory.
@@ -77,7 +79,7 @@ impl GitDirPart {
 }
 
 impl Judge<'_> {
-    /// What becomes of an emulated call that every other rule allows.
+    /// The decision about an emulated call that every other rule allows.
     pub(super) fn without_git_programs(&self, emulated: EmulatedSyscall) -> CallDecision {
         if let Some(refused) = touched_copy(&emulated) {
             return refused;
@@ -145,7 +147,7 @@ impl Judge<'_> {
         refused.unwrap_or_else(|| CallDecision::carry_out(emulated))
     }
 
-    /// Something comes under a name.
+    /// Judges an object that gets a name.
     fn arrived(&self, entry: NamedEntry, arrival: Arrival<'_>, emulated: EmulatedSyscall) -> CallDecision {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return owner.receive(entry, arrival, emulated);
@@ -184,8 +186,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Why a socket must not get a name: git looks for a configuration or a repository there. Git only asks whether it may enter
-    /// `objects` and `refs`, so a socket of that name makes a directory a repository, too.
+    /// Why a socket must not get a name: git looks for a configuration or a repository there. For `objects` and `refs`
+    /// git only checks that it may enter them, so a socket of that name makes a directory a repository, too.
     pub(super) fn bound_as_part(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return Some(owner.refusal(operation, &entry.path(), UNJUDGED));
@@ -197,7 +199,7 @@ impl Judge<'_> {
         self.is_repository_of_place(entry).then(|| refused_repository(operation, entry))
     }
 
-    /// A directory becomes one that git takes for a repository, unless it is one already or more is missing.
+    /// A directory gets a name that makes it a repository for git, unless it is one already or more names are missing.
     fn completed(&self, entry: &NamedEntry, emulated: EmulatedSyscall) -> CallDecision {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
@@ -219,7 +221,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A file that is there is written, or gets a second name by which it could be.
+    /// An existing file is written, or gets a second name through which it could be.
     fn changed_part(&self, seen: &Seen, operation: Operation) -> Option<CallDecision> {
         let (directory, name) = (seen.path.parent()?, seen.path.file_name()?);
         if self.is_configuration_of_user(&seen.path) {
@@ -232,7 +234,7 @@ impl Judge<'_> {
         if part == GitDirPart::Mark || part == GitDirPart::Hooks {
             return None;
         }
-        // A directory that another command moves at this moment cannot be judged.
+        // A directory that another command moves at the same time cannot be judged.
         let Some(held) = held(directory) else { return Some(refusal(operation, &seen.path, UNJUDGED)) };
         match part {
             GitDirPart::Configuration => {
@@ -246,7 +248,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Two names are exchanged. Git never does that with its own.
+    /// Two names are exchanged. Git never does that with names of its own.
     fn exchanged(&self, entry: &NamedEntry) -> Option<CallDecision> {
         const REASON: &str = "names in it are not exchanged";
         let directory = &entry.directory;
@@ -267,8 +269,9 @@ impl Judge<'_> {
             .then(|| refusal(Operation::Rename, &entry.path(), REASON))
     }
 
-    /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it does not come as a
-    /// link or a file: those could lead to a repository of the user's whose settings name files of this place.
+    /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it must not
+    /// be created as a link or a file: those could lead to a repository of the user's that has settings with names of
+    /// files in this place.
     fn is_repository_of_place(&self, entry: &NamedEntry) -> bool {
         is_repository_name(Some(&entry.name)) && self.is_place(&entry.directory.path)
     }
@@ -287,8 +290,8 @@ impl Judge<'_> {
         ruling_at(&self.order.rulings, directory).is_some_and(is_place) && !self.is_left_alone(directory)
     }
 
-    /// Whether the plan's own rules keep a git directory, or the policy leaves it to the command: by a write rule that names a
-    /// directory which can be written anyway, and so can mean nothing else.
+    /// Whether the plan's own rules protect a git directory, or the policy leaves it to the command: by a write rule
+    /// for a directory that is writable anyway, since such a rule can mean nothing else.
     pub(super) fn is_left_alone(&self, directory: &Path) -> bool {
         let git_dir = match directory.parent() {
             Some(above) if directory.ends_with(HOOKS) => above,
@@ -362,7 +365,7 @@ fn new_index(entry: NamedEntry, arrival: Arrival<'_>, emulated: EmulatedSyscall)
     }
 }
 
-/// Why a directory must not become that of hooks.
+/// Why a directory must not become the directory of hooks.
 fn new_hooks(entry: &NamedEntry, arrival: Arrival<'_>) -> Option<String> {
     match arrival {
         Arrival::Directory => None,
@@ -374,7 +377,8 @@ fn new_hooks(entry: &NamedEntry, arrival: Arrival<'_>) -> Option<String> {
     }
 }
 
-/// What a directory has that git would obey, judged: copies of its configuration, or why it must not be obeyed.
+/// Judges the files in a directory that git would obey: returns copies of its configuration, or the reason why git must
+/// not obey it.
 fn judged_parts(directory: &Seen) -> Result<Vec<JudgedCopy>, String> {
     let mut copies = Vec::new();
     for name in CONFIGURATIONS.into_iter().filter(|name| has(directory, name)) {
@@ -453,15 +457,15 @@ fn is_hooks_of_git_dir(hooks: &Seen) -> bool {
     marks_git_dir(|name| has(hooks, &format!("../{name}")))
 }
 
-/// Whether git takes a directory with these names for a repository, or for what several worktrees have in common: a `commondir`
-/// leads to a directory that needs no `HEAD`. A repository has all of the first three, but two are enough here: a socket can come
-/// under the third name by a race.
+/// Whether git takes a directory with these names for a repository, or for the common directory of several worktrees: a
+/// `commondir` leads to a directory that needs no `HEAD`. A repository has all of the first three names, but two are
+/// enough here: a race can put a socket under the third one.
 pub(super) fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
     let marks = [HEAD, OBJECTS, REFS].into_iter().filter(|name| has(name)).count();
     marks >= 2 || has(HEAD) && has(COMMON)
 }
 
-/// Whether there is such a name. What cannot be looked at may be there.
+/// Whether there is such a name. If it cannot be looked up, it may exist.
 pub(super) fn has(directory: &Seen, name: &str) -> bool {
     !matches!(statat(directory.hold(), name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT | Errno::NOTDIR))
 }

@@ -1,12 +1,14 @@
 //! Links, pipes and devices in git directories.
 //!
 //! Git writes and reads many files of a repository by their names, and follows links there: with a link in the place of
-//! `COMMIT_EDITMSG` the user's next commit overwrites a file of the user's, with one in the place of `MERGE_MSG` it copies a denied file
-//! into its message. For a pipe it waits. Git itself makes none of these, so no command puts any into a git directory, at
-//! any depth: neither by making one there, nor by moving or linking one there, nor in a directory that is moved there, nor in a directory
-//! that becomes a git directory afterwards. Links that were there before stay, and a command can remove them.
+//! `COMMIT_EDITMSG` the user's next commit overwrites a file of the user's, with one in the place of `MERGE_MSG` it
+//! copies a denied file into its message. For a pipe it waits. Git itself makes none of these, so no command puts any
+//! into a git directory, at any depth: neither by making one there, nor by moving or linking one there, nor in a
+//! directory that is moved there, nor in a directory that becomes a git directory afterwards. Links that were there
+//! before stay, and a command can remove them.
 //!
-//! Second names of regular files (hard links) need no rule here: a command cannot link a file that it may not write or read.
+//! Second names of regular files (hard links) need no rule here: a command cannot link a file that it may not write or
+//! read.
 
 use super::git_dirs::{has, marks_git_dir};
 use super::repositories::is_repository_name;
@@ -48,7 +50,7 @@ const OWN_PARTS: [&str; 21] = [
     "svn",
     "worktrees",
 ];
-/// More names than a directory has that is moved into a git directory, or becomes one.
+/// The most names that are looked at in a directory that is moved into a git directory or becomes one.
 pub(super) const MOST_NAMES: usize = 200_000;
 
 impl Judge<'_> {
@@ -87,14 +89,14 @@ impl Judge<'_> {
         Some(refusal(Operation::Rename, to, &git_dir, &seen.path.join(inside)))
     }
 
-    /// The git directory that a directory of this name is, or is a part of. One called `.git` is one that the user may make a
+    /// The git directory that a directory of this name is, or is a part of. The user may turn one called `.git` into a
     /// repository.
     pub(super) fn git_dir_with(&self, entry: &NamedEntry) -> Option<PathBuf> {
         let is_repository = is_repository_name(Some(&entry.name)) && !self.is_left_to_command(&entry.path());
         is_repository.then(|| entry.path()).or_else(|| self.git_dir_around(entry))
     }
 
-    /// The git directory that a new name becomes a part of, or completes.
+    /// The git directory that a new name belongs to, or completes.
     pub(super) fn git_dir_around(&self, entry: &NamedEntry) -> Option<PathBuf> {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
@@ -117,8 +119,9 @@ impl Judge<'_> {
         None
     }
 
-    /// Whether a directory above another one, so many steps up, is a git directory, or will be. What a command cannot write, it cannot have
-    /// closed either: there, a name that cannot be looked at is none.
+    /// Whether a directory above another one, so many steps up, is a git directory, or will be. In a directory that the
+    /// command cannot write, it cannot have removed a permission either: there, a name that cannot be looked up does
+    /// not exist.
     fn is_git_dir_at(&self, directory: &Seen, up: &str, above: &Path) -> bool {
         let is_of_plan = self.order.repositories.iter().any(|repository| repository.git_dir == above);
         let is_writable =
@@ -151,8 +154,8 @@ impl WorkTrees {
     }
 }
 
-/// The first link, pipe or device below a directory, or a directory that cannot be looked into, or a name beyond the most. Its path from
-/// there.
+/// The path, from `top` on, of the first link, pipe or device below it, of a directory that cannot be read, or of the
+/// name after the `most` allowed ones.
 pub(super) fn first_special_in(top: &Seen, work_trees: WorkTrees, most: usize) -> Option<PathBuf> {
     let held = PathBuf::from(top.link());
     let inside = |path: &Path| path.strip_prefix(&held).unwrap_or(path).to_owned();
@@ -178,7 +181,7 @@ pub(super) fn first_special_in(top: &Seen, work_trees: WorkTrees, most: usize) -
     None
 }
 
-/// What cannot be looked at may be a link.
+/// An entry that cannot be examined may be a link.
 fn is_special_entry(entry: &DirEntry) -> bool {
     entry.file_type().map_or(true, |kind| {
         kind.is_symlink() || kind.is_fifo() || kind.is_char_device() || kind.is_block_device()
@@ -189,8 +192,8 @@ pub(super) fn is_special(kind: FileType) -> bool {
     matches!(kind, FileType::Symlink | FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice)
 }
 
-/// `git init` tries whether the file system has links, before it makes `HEAD`, with one that leads to a name beside it. That name is no
-/// link, and under its own, which is random, git writes nothing.
+/// Before it makes `HEAD`, `git init` tests whether the file system has links, with one that leads to a name beside it.
+/// That name itself is not a link; the link's own name is random, and git writes nothing under it.
 pub(super) fn is_probe(entry: &NamedEntry, target: &OsStr) -> bool {
     let is_random = |name: &[u8]| name.len() == 6 && name.iter().all(u8::is_ascii_alphanumeric);
     target == "testing" && entry.name.as_bytes().strip_prefix(b"t").is_some_and(is_random)

@@ -1,9 +1,9 @@
-//! Instances of inotify where there is no user namespace to limit them. Each user has a few (128 by default), and whoever takes
-//! them all leaves none for editors and file managers of the same user.
+//! Instances of inotify where there is no user namespace to limit them. Each user has a few (128 by default), and a
+//! command that takes them all leaves none for editors and file managers of the same user.
 //!
-//! The processes of a session may hold half of them, as with namespaces. Descriptors can be hidden from the count: on their way
-//! through a socket, or in a process that cannot be looked into; and several sessions may run at once. So some must also be left
-//! for others whatever the count says, which is found out by taking them for a moment.
+//! The processes of a session may hold half of them, as with namespaces. Descriptors can be hidden from the count: on
+//! their way through a socket, or in a process that cannot be inspected; and several sessions may run at once. So
+//! whatever the count says, some must also be left for others; the judge checks that by opening them for a moment.
 
 use super::{CallDecision, Judge, Judged};
 use crate::denial::{Denial, Operation};
@@ -16,7 +16,7 @@ use windlass_sys::lockdown::number::INOTIFY_INIT1;
 use windlass_sys::mark::Halves;
 use windlass_sys::process::Pid;
 
-/// How many instances a user has.
+/// The kernel's limit of instances for each user.
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_instances";
 
 impl Judge<'_> {
@@ -40,7 +40,7 @@ fn limit() -> Option<usize> {
     std::fs::read_to_string(LIMIT).ok()?.trim().parse().ok()
 }
 
-/// How many descriptors of inotify the processes of a session have, up to this many. Copies of one count each.
+/// The number of inotify descriptors of a session's processes, up to this many. Copies of one count each.
 fn held_by(mark: Halves, most: usize) -> usize {
     let is_of_session = |pid: &Pid| *pid != Pid::of_this_process() && Halves::on(*pid) == Some(mark);
     let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -55,7 +55,7 @@ fn instances(pid: Pid) -> impl Iterator<Item = ()> {
     descriptors.filter(move |descriptor| is_instance(&descriptor.path())).map(drop)
 }
 
-/// Whether the user has one more than this many left.
+/// Whether the user can still open one more than this many.
 fn can_be_had(reserve: usize) -> bool {
     let taken: Result<Vec<_>, _> = (0..=reserve).map(|_| inotify::init(CreateFlags::CLOEXEC)).collect();
     taken.is_ok()

@@ -1,9 +1,9 @@
-//! Links that come into a git directory although each call was judged: two commands at the same time have two supervisors, and one
-//! command can move a directory between the judgement of the other's link and the link itself.
+//! Links that come into a git directory although each call was judged: two commands at the same time have two
+//! supervisors, and one command can move a directory between the judgement of the other's link and the link itself.
 //!
-//! So a supervisor looks again after it has carried out a call that could have part in this. One of the two calls is the later one, and its
-//! supervisor then sees both: whoever has made the link finds it in a git directory, or whoever has made the directory part of
-//! a repository finds the link in it. The link is removed and reported.
+//! So a supervisor looks again after it has carried out a call that could have part in this. One of the two calls is
+//! the later one, and its supervisor then sees both: the one that made the link finds it in a git directory, or the one
+//! that made the directory part of a repository finds the link in it. The link is removed and reported.
 
 use super::Judge;
 use super::git_links::{MOST_NAMES, WorkTrees, denial, first_special_in, is_probe, is_special};
@@ -15,11 +15,12 @@ use rustix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-/// More than can be made while one call is carried out.
+/// More links than can be made while one call is carried out.
 const MOST_LATE_LINKS: usize = 10_000;
 
 impl Judge<'_> {
-    /// Removes the links, pipes and devices that an emulated call, or another command meanwhile, has brought into a git directory.
+    /// Removes the links, pipes and devices that an emulated call, or another command meanwhile, has brought into a git
+    /// directory.
     pub(in crate::helper) fn remove_late_links(&self, emulated: &EmulatedSyscall) -> Vec<Denial> {
         match emulated {
             EmulatedSyscall::Make { entry, what: Made::Link { target } } if !is_probe(entry, target) => {
@@ -76,7 +77,7 @@ fn arrived(emulated: &EmulatedSyscall) -> Option<&NamedEntry> {
 
 fn removed_from(top: &Seen, work_trees: WorkTrees) -> Vec<Denial> {
     let mut removed: Vec<PathBuf> = Vec::new();
-    // Names that came meanwhile must not hide a link behind them.
+    // The limit is higher than usual: names that are created meanwhile must not hide a link behind them.
     while let Some(inside) = first_special_in(top, work_trees, 2 * MOST_NAMES) {
         if removed.len() == MOST_LATE_LINKS || removed.contains(&inside) || !remove(top, &inside) {
             break;
@@ -90,7 +91,7 @@ fn removed_from(top: &Seen, work_trees: WorkTrees) -> Vec<Denial> {
     removed.into_iter().map(told).collect()
 }
 
-/// Removes a link, a pipe or a device. A directory that cannot be looked into is opened for its owner.
+/// Removes a link, a pipe or a device. A directory without the needed permissions gets them for its owner first.
 fn remove(top: &Seen, inside: &Path) -> bool {
     let above = inside.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,7 +1,7 @@
-//! Addresses: with which sockets a command may talk, and at which names it may be reached.
+//! Addresses: which peers a command's sockets may reach, and at which names they may be reached.
 //!
-//! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a second time:
-//! the supervisor takes the caller's socket, reads the address once, and makes the call itself.
+//! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a
+//! second time: the supervisor takes the caller's socket, reads the address once, and makes the call itself.
 
 use super::{CallDecision, Judge, Judged, denial};
 use crate::calls::{INTERNET, PROTOCOLS, UNIX};
@@ -49,7 +49,7 @@ impl Judge<'_> {
     }
 
     pub(super) fn sent(&self, notice: &Notice, operation: Operation) -> Judged {
-        /// Longer messages than the kernel takes, and more than a stream has to take at once.
+        /// The most bytes of a message: more than the kernel takes in one, and more than a stream has to take at once.
         const LONGEST: u64 = 1 << 20;
         /// `MSG_ZEROCOPY`; programs copy where it fails.
         const WITHOUT_COPY: u32 = 0x400_0000;
@@ -57,7 +57,7 @@ impl Judge<'_> {
         let kind = socket_type(&socket)?;
         let mut address = address_at(notice, 4)?;
         if family == AddressFamily::UNIX && kind != SocketType::DGRAM {
-            // A socket that is connected sends where it is connected to.
+            // A connected socket sends to its peer.
             match (kind, getpeername(&socket)) {
                 (SocketType::SEQPACKET, _) => address.clear(),
                 (_, Ok(_)) => return Err(Errno::ISCONN.into()),
@@ -65,7 +65,7 @@ impl Judge<'_> {
             }
         }
         let (length, flags) = (notice.arguments[2], notice.arguments[3] as u32);
-        // The kernel would send from our memory later, when there is something else in it.
+        // The kernel would read the supervisor's memory later, when its content has changed.
         if flags & WITHOUT_COPY != 0 {
             return Err(Errno::NOBUFS.into());
         }
@@ -79,16 +79,17 @@ impl Judge<'_> {
         })
     }
 
-    /// A socket gets a name in a directory. This is only judged, because the kernel remembers the text of the path: under
-    /// another one, programs would not find their own socket again. Mounts and Landlock keep the places that cannot be written;
-    /// a race can make a socket under a name that must not exist, which gives no program orders.
+    /// Judges a socket that gets a name in a directory, and leaves the call to the kernel, because the kernel remembers
+    /// the text of the path: under another one, programs would not find their own socket again. Mounts and Landlock
+    /// protect the places that cannot be written; a race can make a socket under a name that must not exist, but no
+    /// program obeys a socket there.
     pub(super) fn bound(&self, notice: &Notice, operation: Operation) -> Judged {
         let (socket, family) = caller_socket(notice)?;
         let address = address_at(notice, 1)?;
         if family != AddressFamily::UNIX {
             return Ok(CallDecision::GoOn);
         }
-        // A socket with a name could be one from outside that was passed in.
+        // A socket with a name could be one of a program outside that was passed in.
         if has_no_name(&socket) {
             self.sockets.note_bound(&socket)?;
         }
@@ -119,7 +120,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Why an address of the internet is not reached. One that leads nowhere gets the kernel's answer.
+    /// Why an internet address must not be reached. For an address that leads nowhere the caller gets the kernel's
+    /// error.
     fn internet(&self, operation: Operation, address: Option<SocketAddr>) -> Option<CallDecision> {
         let allowed = match self.order.network {
             NetworkKind::On => true,
@@ -159,10 +161,11 @@ impl Judge<'_> {
         }
     }
 
-    /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule names.
+    /// The program behind a socket could act for the command. So it must belong to the session, or a rule must name the
+    /// socket.
     fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<PeerVerdict, Missing> {
         if seen.kind() != FileType::Socket {
-            // The mount over a socket of a program outside is no socket.
+            // An object that the sandbox mounted over a socket of a program outside is not a socket.
             return match self.order.sockets.contains(&seen.path) {
                 true => Ok(foreign(operation, seen.path.display().to_string()).into()),
                 false => Err(Errno::CONNREFUSED.into()),
@@ -187,7 +190,7 @@ impl Judge<'_> {
         })
     }
 
-    /// A kind of socket that is refused, whatever it would be used for.
+    /// A kind of socket that is refused for any use.
     pub(super) fn socket(&self, notice: &Notice, operation: Operation) -> CallDecision {
         match notice.arguments[0] as u32 {
             UNIX => {
@@ -221,12 +224,12 @@ impl Judge<'_> {
     }
 }
 
-/// Where an address leads.
+/// The kind of destination of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     OwnMachine,
     Others,
-    /// A server that looks names up. Programs say nothing of it: they say that a name is not known.
+    /// A DNS server. Programs do not report this refusal: they say that a name is not known.
     NameServer,
 }
 
@@ -241,7 +244,7 @@ impl Scope {
     }
 }
 
-/// The rule that keeps a command from an address, and what would allow it.
+/// The rule that denies an address, and the change that would allow it.
 fn network_rule(
     network: NetworkKind,
     scope: Option<Scope>,
@@ -318,16 +321,16 @@ fn address_at(notice: &Notice, argument: usize) -> Result<Vec<u8>, Missing> {
     }
 }
 
-/// What a unix socket's address says.
+/// The address of a unix socket.
 #[derive(Debug, PartialEq, Eq)]
 enum UnixName<'a> {
     Path(&'a Path),
     Abstract(&'a [u8]),
-    /// The kernel takes no such address.
+    /// The kernel refuses such an address.
     Invalid,
 }
 
-/// `None`: it is an address of another family.
+/// `None`: the address is of another family.
 fn unix_name(address: &[u8]) -> Option<UnixName<'_>> {
     const LONGEST_NAME: usize = 108;
     if family_of(address)? != AddressFamily::UNIX.as_raw() {
@@ -348,7 +351,7 @@ fn family_of(address: &[u8]) -> Option<u16> {
     Some(u16::from_ne_bytes(address.get(..2)?.try_into().ok()?))
 }
 
-/// `None`: it leads nowhere.
+/// `None`: the address leads nowhere.
 fn internet_address(bytes: &[u8], operation: Operation) -> Option<SocketAddr> {
     const NO_FAMILY: u16 = 0;
     const INET: u16 = 2;
@@ -370,7 +373,7 @@ fn internet_address(bytes: &[u8], operation: Operation) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// Whether an address leads to the machine that asks: to any of its own addresses, too, there is only the loopback device.
+/// Whether an address leads to the calling machine: even to its own other addresses, only the loopback device leads.
 fn is_own(address: IpAddr) -> bool {
     let address = match address {
         IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),

@@ -1,6 +1,6 @@
-//! Directories that bring a file with them which other programs obey there: `.hg` with `hgrc`, `.jj` with the configuration of
-//! its repository. The file itself is protected by its name, but a command could write it under another name and then move, or link, the
-//! directory around it.
+//! Directories that contain a file which other programs obey: `.hg` with `hgrc`, `.jj` with the configuration of its
+//! repository. The name of the file itself is protected, but a command could write it under another name and then move,
+//! or link, the directory around it.
 
 use super::{CallDecision, Judge};
 use crate::calls::WRITING;
@@ -17,11 +17,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 impl Judge<'_> {
-    /// Why an emulated call is refused: it would bring such a file, or a link or file that leads to one elsewhere.
+    /// Why an emulated call is refused: it would create such a file, or a link or file that leads to one elsewhere.
     pub(super) fn brings_obeyed_file(&self, emulated: &EmulatedSyscall) -> Option<CallDecision> {
         let unseen = |operation, entry: &NamedEntry| self.obeyed_inside(operation, entry, |_| true);
         let moved = |from: &NamedEntry, to: &NamedEntry| {
-            // Where something else than a directory comes, what it leads to can come later.
+            // An object other than a directory may lead to such files, and these may be created later.
             let is_directory = from.look().is_ok_and(|seen| seen.is_directory());
             let source = from.path();
             self.obeyed_inside(Operation::Rename, to, |inside| {
@@ -74,7 +74,7 @@ impl Judge<'_> {
     }
 }
 
-/// A file that cannot be looked at may be there.
+/// A file that cannot be looked up may exist.
 fn may_exist(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(_) => true,

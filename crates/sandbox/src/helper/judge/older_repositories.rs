@@ -1,10 +1,10 @@
-//! Files that the configuration of another repository below the workspace names, where the user had that repository before the runtime
-//! began: hooks in its work tree, scripts of filters and aliases, included configuration.
+//! Files that the configuration of another repository below the workspace names, where the user had that repository
+//! before the runtime began: hooks in its work tree, scripts of filters and aliases, included configuration.
 //!
-//! A plan does not look for such repositories, because a workspace can have thousands of directories. So each directory above a path
-//! that changes is looked at for an older `.git`, which takes one system call each, beside the dozen that the supervisor needs to
-//! carry a change out. A configuration is read only where there is one. It is not kept: a repository can be moved at any time, also by
-//! another command.
+//! A plan does not look for such repositories, because a workspace can have thousands of directories. So each directory
+//! above a path that changes is looked at for an older `.git`, which takes one system call each, beside the dozen that
+//! the supervisor needs to carry a change out. A configuration is read only where there is one. It is not kept: a
+//! repository can be moved at any time, also by another command.
 
 use super::folded::{fold, is_at_or_below};
 use super::repositories::is_repository_name;
@@ -28,7 +28,8 @@ const LARGEST_CONFIGURATION: u64 = 1 << 20;
 const DEEPEST_INCLUDE: usize = 8;
 
 impl Judge<'_> {
-    /// Why an emulated call is refused: it changes what git obeys in an older repository. Removing it is not, as with the whole repository.
+    /// Why an emulated call is refused: it changes a file that git obeys in an older repository. Removing the file is
+    /// allowed, as is removing the whole repository.
     pub(super) fn named_by_older_repository(&self, emulated: &EmulatedSyscall) -> Option<CallDecision> {
         let inside = |operation, path: &Path| {
             self.named_above(path, |named| is_below(path, named)).map(|by| refusal(operation, path, &by))

@@ -1,4 +1,4 @@
-//! Files that are opened.
+//! Judges opens of files.
 
 use super::terminals::{is_maker, is_terminal};
 use super::{CallDecision, Judge, Judged, WRITING};
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::notice::Notice;
 
-/// An open that is asked about.
+/// A supervised open.
 #[derive(Clone, Copy)]
 struct OpenRequest<'a> {
     notice: &'a Notice,
@@ -22,10 +22,11 @@ struct OpenRequest<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether an open is carried out here. One without a name (`O_PATH`, `O_TMPFILE`) makes none and writes nowhere.
+    /// Whether the supervisor carries out an open. One without a name (`O_PATH`, `O_TMPFILE`) creates no name and
+    /// writes nowhere.
     ///
-    /// Mounts keep what is protected and denied, but a process outside that replaces such a file takes its mount away. From then
-    /// on only this judge keeps the new file, so the kernel must not look the path up again.
+    /// Mounts protect files from writing and reading, but a process outside that replaces such a file removes its
+    /// mount. From then on only this judge protects the new file, so the kernel must not look the path up again.
     pub(super) fn carries_open(&self, flags: OFlags) -> bool {
         let nameless = flags.contains(OFlags::PATH) || flags.bits() & UNNAMED != 0;
         let writes = flags.bits() & WRITING != 0;
@@ -76,8 +77,9 @@ impl Judge<'_> {
         Ok(refused.unwrap_or_else(|| wish.carried_out(What::Named(entry))))
     }
 
-    /// A file that is there. Its name may stand for another by the time it is opened, or for none: in a place where nothing
-    /// may be made, and under a name that must not come into being, exactly this file is opened.
+    /// Judges the open of an existing file. By the time it is opened, its name may stand for another file or for none;
+    /// so in a place where nothing may be created, and under a name that must not be created, exactly the judged file
+    /// is opened.
     fn opened_by_name(&self, entry: NamedEntry, seen: Seen, wish: OpenRequest<'_>) -> Judged {
         if is_link(&seen) {
             return Ok(CallDecision::Fail(match wish.flags.contains(OFlags::EXCL) {
@@ -111,26 +113,27 @@ impl Judge<'_> {
         }
         let unnamed = flags.bits() & UNNAMED != 0;
         let changes = flags & OFlags::RWMODE != OFlags::RDONLY || flags.contains(OFlags::TRUNC);
-        // A read-only mount does not keep named pipes and devices from being written to, and Landlock does not bind us.
+        // A read-only mount does not prevent writes to named pipes and devices, and Landlock does not bind the
+        // supervisor.
         let can_be_changed = !seen.is_directory() || unnamed;
         if !changes || !can_be_changed || !self.is_kept(seen) {
             return None;
         }
         let operation = if unnamed { Operation::Create } else { Operation::Write };
-        // Who could not write to the file anyway is not refused by a rule.
+        // If the file's permissions forbid the write anyway, no rule has refused it.
         Some(match seen.owner_lets_write() {
             true => self.refused_there(operation, seen, &seen.path),
             false => CallDecision::Fail(Errno::ACCESS),
         })
     }
 
-    /// What we could open, and the caller could not: for us the kernel asks other questions in a table of processes, and
-    /// without namespaces we are not bound by what binds the caller.
+    /// Refuses files that the supervisor could open and the caller could not: in `/proc` the kernel also checks who
+    /// opens a file, and without namespaces the supervisor is not bound by the caller's rules.
     fn out_of_reach(&self, seen: &Seen, wish: OpenRequest<'_>) -> Option<CallDecision> {
         let reachable = if self.is_alone() {
             self.is_common(seen, wish)
         } else {
-            // The kernel would let us look into ourselves, which the caller cannot.
+            // The kernel would let the supervisor read its own files there, which the caller may not.
             let own = PathBuf::from(format!("/proc/{}", std::process::id()));
             let is_shown = |path: &Path| {
                 is_reading(wish.flags) && SHOWN_TO_ALL.iter().any(|name| path == own.join(name))
@@ -145,7 +148,7 @@ impl Judge<'_> {
             return false;
         }
         let harmless = is_reading(flags) && (seen.is_regular() || seen.is_directory());
-        // A pipe, or something else that never had a path, belongs to whoever holds it.
+        // A pipe, or another object that never had a path, belongs to the processes that have it open.
         let has_path = seen.path.is_absolute();
         let terminal = || Caller::of(notice.pid).and_then(|caller| caller.terminal(self.first));
         harmless
@@ -163,21 +166,21 @@ impl OpenRequest<'_> {
     }
 }
 
-/// Files in the table of processes that every process may read of every other one, as `ps` does.
+/// Files in `/proc` that every process may read about every other one, as `ps` does.
 const SHOWN_TO_ALL: [&str; 6] = ["stat", "status", "statm", "comm", "cmdline", "cgroup"];
 
 fn is_reading(flags: OFlags) -> bool {
     flags & OFlags::RWMODE == OFlags::RDONLY && !flags.contains(OFlags::TRUNC)
 }
 
-/// What tells `O_TMPFILE` from `O_DIRECTORY`.
+/// The bit by which `O_TMPFILE` differs from `O_DIRECTORY`.
 const UNNAMED: u32 = 0o20_000_000;
 
 fn is_link(seen: &Seen) -> bool {
     seen.kind() == FileType::Symlink
 }
 
-/// `/dev/tty`, which is another terminal for everybody who opens it.
+/// `/dev/tty`, which is another terminal for each process that opens it.
 fn is_everybodys_terminal(seen: &Seen) -> bool {
     seen.kind() == FileType::CharacterDevice && seen.about.st_rdev == makedev(5, 0)
 }

@@ -1,9 +1,10 @@
-//! Git repositories in writable places: a command may commit, but must not make the user's next `git status` run programs.
+//! Git repositories in writable places: a command may commit, but must not make the user's next `git status` run
+//! programs.
 //!
-//! `git status` goes into every gitlink of the index, a path that stands for another repository, and obeys the configuration
-//! there. So two things never come together by a command's doing: an index that names a gitlink, and a repository at its path
-//! that a command wrote. An index is only ever replaced, never written in place, so each one is looked at before it counts;
-//! and what comes into its place is a copy that no process has open.
+//! `git status` goes into every gitlink of the index, a path that stands for another repository, and obeys the
+//! configuration there. So a command must never be able to combine two things: an index that names a gitlink, and a
+//! repository at its path that a command wrote. An index is only ever replaced, never written in place, so each one is
+//! judged before git can read it; and the new index is a copy that no process has open.
 
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge, Judged};
@@ -30,14 +31,14 @@ const ODD_PATHS: &str = "protected: an index with a path that git never writes, 
 const MODULES: &str = "modules";
 const INDEX: &str = "index";
 const SHARED_INDEX: &str = "sharedindex.";
-/// More than any index has: a million files take about a hundred bytes each.
+/// Larger than any index: a million files take about a hundred bytes each.
 const LARGEST_INDEX: u64 = 256 << 20;
 
-/// Indexes that were read, by their paths, with what told that they had not changed since.
+/// Indexes that were read, by their paths, each with the stamp that shows whether it has changed since.
 #[derive(Default)]
 pub(in crate::helper) struct ReadIndexes(RefCell<HashMap<PathBuf, ReadIndex>>);
 
-/// One of them. No index: it cannot be understood.
+/// One of them. `index` is `None` if it cannot be parsed.
 struct ReadIndex {
     stamp: Stamp,
     index: Rc<Option<Index>>,
@@ -47,7 +48,7 @@ struct ReadIndex {
 type Stamp = (u64, i64, i64, i64, i64, i64);
 
 impl ReadIndexes {
-    /// What is in an index; `None`: it is there and cannot be understood.
+    /// The content of an index; `None`: it exists and cannot be parsed.
     fn at(&self, path: &Path) -> Rc<Option<Index>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match open(path, flags, Mode::empty()) {
@@ -83,20 +84,20 @@ fn bytes_of(file: File) -> Option<Vec<u8>> {
 }
 
 impl Judge<'_> {
-    /// An index is replaced by renaming; in its place it is not written.
+    /// Git replaces an index by renaming, so no program may write it in place.
     pub(super) fn written_index(&self, path: &Path) -> Option<String> {
         self.repository_of_index(path)
             .map(|_| "protected: git's index is replaced, not written in place".to_owned())
     }
 
-    /// The repository whose index, or shared part of one, this path is.
+    /// The repository of which this path is the index, or a shared part of it.
     fn repository_of_index(&self, path: &Path) -> Option<Repository> {
         let name = path.file_name()?;
         let is_index = name == INDEX || name.as_bytes().starts_with(SHARED_INDEX.as_bytes());
         if !is_index { None } else { self.repository_at(path.parent()?) }
     }
 
-    /// A repository that git enters without being told to: one of the plan's, or one at the path of a gitlink.
+    /// A repository that git enters by itself: one of the plan's, or one at the path of a gitlink.
     fn repository_at(&self, git_dir: &Path) -> Option<Repository> {
         let known = self.order.repositories.iter().find(|repository| repository.git_dir == git_dir);
         known.cloned().or_else(|| {
@@ -106,16 +107,18 @@ impl Judge<'_> {
         })
     }
 
-    /// What gives orders in a repository at the path of a gitlink, or names that repository.
+    /// Why a path is protected that belongs to a repository at the path of a gitlink: git obeys it there, or it names
+    /// that repository.
     pub(super) fn order_in_gitlink(&self, path: &Path) -> Option<String> {
         let work_tree = self.nested_order(path)?.parent()?;
         self.is_gitlink(work_tree)
             .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
     }
 
-    /// Why a path must stay as it is for what is around it, which was there before the runtime: a repository below the workspace, or
-    /// a directory in which other programs obey such a name. Those that commands made are theirs: clones and packages bring
-    /// settings of editors with them. So are those that commands removed before they made them again.
+    /// Why a path must stay as it is because of an object around it that existed before the runtime: a repository below
+    /// the workspace, or a directory in which other programs obey such a name. Commands may do as they like in those
+    /// that they made themselves: clones and packages contain settings of editors. The same holds for those that
+    /// commands removed and made again.
     pub(super) fn obeyed_in_older(&self, path: &Path) -> Option<String> {
         self.step_of_users_sequence(path)
             .or_else(|| self.order_in_older_repository(path))
@@ -127,8 +130,9 @@ impl Judge<'_> {
         self.is_older(&found.directory)?.then(|| protect::obeyed(found.name))
     }
 
-    /// What git obeys in a repository below the workspace. In one that commands made since, and in the repositories within it, they
-    /// change what runs no program; a configuration is judged by its content in both (`git_dirs`).
+    /// Why a path that git obeys in a repository below the workspace is protected. In a repository that commands have
+    /// made since the runtime began, and in the repositories within it, commands may change files that run no program;
+    /// a configuration is judged by its content in both (`git_dirs`).
     fn order_in_older_repository(&self, path: &Path) -> Option<String> {
         let git_dir = self.nested_order(path)?;
         if configuration_name(path).is_some() && path.parent() == Some(git_dir) {
@@ -141,19 +145,19 @@ impl Judge<'_> {
         self.is_older(git_dir)?.then(|| format!("protected: git obeys it in {}", git_dir.display()))
     }
 
-    /// Whether a path is that of the configuration of a repository below the workspace that was there before the runtime.
+    /// Whether a path is that of the configuration of a repository below the workspace that existed before the runtime.
     pub(super) fn is_configuration_of_older(&self, path: &Path) -> bool {
         let git_dir = path.parent().filter(|git_dir| is_repository_name(git_dir.file_name()));
         configuration_name(path).is_some()
             && git_dir.is_some_and(|git_dir| self.is_older(git_dir) == Some(true))
     }
 
-    /// Whether something was there before the runtime; nothing: the file system does not know when a file was made.
+    /// Whether an object existed before the runtime; `None`: the file system does not record when a file was made.
     pub(super) fn is_older(&self, path: &Path) -> Option<bool> {
         Some(was_there_before(made_at(path)?, self.order.runtime_began))
     }
 
-    /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
+    /// The repository that contains a path, if it is not one of the plan's and git obeys the object at the path.
     fn nested_order<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let git_dir = path.ancestors().find(|above| is_repository_name(above.file_name()))?;
         let rest = path.strip_prefix(git_dir).ok()?;
@@ -165,9 +169,9 @@ impl Judge<'_> {
         (is_order && !is_of_plan).then_some(git_dir)
     }
 
-    /// Why a directory must not come: it would be the repository of a new submodule of the user's. It is refused here although nothing
-    /// in it would run: git makes the repository first, and the index and the settings that follow are refused. The
-    /// repository would be left behind, and later plans would keep it like every submodule.
+    /// Why a directory must not be created: it would be the repository of a new submodule of the user's. It is refused
+    /// here although nothing in it would run: git makes the repository first, and then the index and the settings are
+    /// refused. The repository would be left behind, and later plans would protect it like that of every submodule.
     pub(super) fn new_submodule(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         let mut folders = self.order.repositories.iter().map(|repository| repository.git_dir.join(MODULES));
@@ -186,7 +190,8 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::PERM, denial))
     }
 
-    /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read, it may.
+    /// Whether a directory is the place of another repository by the index of the one around it. If that index cannot
+    /// be read, it may be.
     fn is_gitlink(&self, directory: &Path) -> bool {
         let around = directory.ancestors().skip(1).find_map(|above| {
             let of_plan = self.order.repositories.iter().find(|repository| repository.work_tree == above);
@@ -226,7 +231,7 @@ impl Judge<'_> {
         None
     }
 
-    /// Replacing an index by renaming another file. `None`: it is about no index.
+    /// Judges the replacement of an index by renaming another file. `None`: no index is concerned.
     pub(super) fn replaced_index(
         &self,
         from: &NamedEntry,
@@ -256,7 +261,7 @@ impl Judge<'_> {
         }))
     }
 
-    /// The bytes of a new index, or the rule that refuses it.
+    /// The bytes of a new index, or a refusal with its rule.
     fn checked_index(&self, seen: &Seen, repository: &Repository, target: &Path) -> Result<Vec<u8>, String> {
         let unclear = || UNCLEAR.to_owned();
         let bytes = index_bytes(seen).ok_or_else(unclear)?;
@@ -312,7 +317,7 @@ pub(super) fn judge_index(seen: &Seen, entry: &NamedEntry) -> Result<JudgedConte
     }
 }
 
-/// The same while a program may still be writing it. Content that is not an index yet does not replace the file.
+/// The same while a program may still be writing it. Content that is not a whole index yet does not replace the file.
 pub(in crate::helper) fn judge_unfinished_index(
     seen: &Seen,
     entry: &NamedEntry,

@@ -1,8 +1,9 @@
-//! Resolutions of conflicts that git remembers (`git rerere`). `MERGE_RR` lists files with conflicts. The next `git commit` copies each of
-//! them into `rr-cache`, and `git rerere` writes remembered resolutions into them, wherever they lie: at an absolute path, or behind a
-//! link that is made in the work tree later. Git reads the list whenever there is a directory `rr-cache`. A command could so have the
-//! user's git copy a hidden file for it, or overwrite a file outside. The list of a command is therefore always empty: git writes it by
-//! renaming a file, and the file that arrives is empty. Nothing fails, and git remembers no resolution.
+//! Resolutions of conflicts that git remembers (`git rerere`). `MERGE_RR` lists files with conflicts. The next `git
+//! commit` copies each of them into `rr-cache`, and `git rerere` writes remembered resolutions into them, wherever they
+//! lie: at an absolute path, or behind a link that is made in the work tree later. Git reads the list whenever there is
+//! a directory `rr-cache`. A command could so have the user's git copy a hidden file for it, or overwrite a file
+//! outside. The list of a command is therefore always empty: git writes it by renaming a file, and the file that
+//! arrives is empty. Nothing fails, and git remembers no resolution.
 
 use super::git_dirs::{Arrival, is_git_dir};
 use super::{CallDecision, Judge};
@@ -15,7 +16,7 @@ use std::ffi::OsStr;
 const LIST: &str = "MERGE_RR";
 
 impl Judge<'_> {
-    /// The empty list that comes in the place of another one, or why the list must not come or change.
+    /// The empty list that replaces another one, or the reason why the list must not be created or changed.
     pub(super) fn new_resolutions(
         entry: &NamedEntry,
         arrival: Arrival<'_>,

@@ -1,10 +1,11 @@
-//! Rebases, cherry-picks, reverts and applied patches that are under way in a repository. Git keeps the steps that are left in a
-//! directory of the repository, and `git rebase --continue` runs them: an `exec` line is a command.
+//! Rebases, cherry-picks, reverts and applied patches that are under way in a repository. Git keeps the steps that are
+//! left in a directory of the repository, and `git rebase --continue` runs them: an `exec` line is a command.
 //!
-//! Git makes that directory when it begins a sequence. For a command the supervisor makes it, with an extended attribute that no
-//! command can set or remove. A directory without the attribute is the user's, also while a server runs, and a command neither changes
-//! nor removes it: in its place it could put another one, which the user would take for theirs. The attribute stays with the
-//! directory, so a command of any later runtime continues the sequence.
+//! Git makes that directory when it begins a sequence. When a command begins one, the supervisor makes the directory,
+//! with an extended attribute that no command can set or remove. A directory without the attribute is the user's, also
+//! while a server runs, and a command may neither change nor remove it: otherwise it could put another one in its
+//! place, which the user would take for their own. The attribute stays with the directory, so a command of any later
+//! runtime continues the sequence.
 
 use super::git_dirs::{held, is_git_dir};
 use super::{CallDecision, Judge};
@@ -32,7 +33,7 @@ enum Beginner {
 }
 
 impl Judge<'_> {
-    /// Why a path must stay as it is: it is, or lies in, the directory of a sequence that the user has begun.
+    /// Why a path must stay as it is: it is the directory of a sequence that the user has begun, or lies in one.
     pub(super) fn step_of_users_sequence(&self, path: &Path) -> Option<String> {
         let sequence = path.ancestors().find(|above| is_sequence_name(above.file_name()))?;
         let git_dir = sequence.parent()?;
@@ -47,8 +48,8 @@ impl Judge<'_> {
         })
     }
 
-    /// The owner of a sequence; `None` if it does not exist. On a file system without such attributes, a sequence is a command's
-    /// if its directory was made after the runtime began.
+    /// The owner of a sequence; `None` if it does not exist. On a file system without such attributes, a sequence is a
+    /// command's if its directory was made after the runtime began.
     fn beginner(&self, sequence: &Path) -> Option<Beginner> {
         match lgetxattr(sequence, MARK, &mut [0_u8; 16]) {
             Ok(_) => Some(Beginner::Command),
@@ -58,7 +59,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The directory of a sequence comes as a new one, which gets its mark, or as one that has it.
+    /// The directory of a sequence is created, and gets its mark, or is moved here and has the mark already.
     pub(super) fn begun_sequence(&self, emulated: EmulatedSyscall) -> Result<EmulatedSyscall, CallDecision> {
         let (entry, operation) = match &emulated {
             EmulatedSyscall::Make { entry, what: Made::Directory(mode) } if is_sequence(entry) => {
@@ -92,7 +93,8 @@ impl Judge<'_> {
         Err(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// A git directory with a sequence of the user's stays where it is: another one in its place would have other steps.
+    /// A git directory with a sequence of the user's must not be moved: another one in its place would have other
+    /// steps.
     fn moved_with_sequence(&self, entry: &NamedEntry) -> Option<CallDecision> {
         let seen = entry.look().ok().filter(|seen| seen.is_directory() && is_git_dir(seen))?;
         let rule = SEQUENCES.iter().find_map(|name| self.step_of_users_sequence(&seen.path.join(name)))?;
@@ -100,7 +102,7 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::BUSY, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// Why an attribute must stay as it is: it says which directories a supervisor has made.
+    /// Why an attribute must stay as it is: it marks directories that a supervisor has made.
     pub(super) fn changed_mark(&self, seen: &Seen, how: &Change) -> Option<CallDecision> {
         let (Change::Attribute { name, .. } | Change::NoAttribute { name }) = how else { return None };
         name.as_bytes().starts_with(MARKS).then(|| {

@@ -1,7 +1,8 @@
-//! `/dev/shm` where it is shared with programs outside. Commands need it: semaphores and shared memory of libraries are files there. So
-//! it can be written under every policy, but files of others in it stay as they are.
+//! `/dev/shm` where it is shared with programs outside. Commands need it: semaphores and shared memory of libraries are
+//! files there. So it can be written under every policy, but files of others in it stay as they are.
 //!
-//! The files of commands are those that were made since the runtime began: a later command goes on with what an earlier one made.
+//! The files of commands are those that were made since the runtime began: a later command goes on with what an earlier
+//! one made.
 
 use super::Judge;
 use crate::plan::tmux_directory;
@@ -10,7 +11,7 @@ use std::path::Path;
 const SHARED: &str = "/dev/shm";
 
 impl Judge<'_> {
-    /// Whether a path is that of a file of a program outside, or lies in its directory.
+    /// Whether a path belongs to a program outside, or lies in its directory.
     pub(super) fn is_foreign_memory(&self, path: &Path) -> bool {
         if !self.is_alone() || !path.starts_with(SHARED) {
             return false;

@@ -1,5 +1,5 @@
-//! Terminals that a command makes for itself where it has no namespaces. They lie among those of everybody, and a number that one
-//! of them had is given to the next program that asks, so each is held by its inode.
+//! Terminals that a command makes for itself where it has no namespaces. They lie in `/dev/pts` with all others of the
+//! machine, and the kernel reuses the number of a closed one for any program, so each is held by its inode.
 
 use crate::helper::place::Seen;
 use rustix::fd::OwnedFd;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 #[derive(Default)]
 pub(in crate::helper) struct OwnTerminals(RefCell<Vec<Seen>>);
 
-/// Each takes the supervisor a descriptor, and the machine has a few thousand.
+/// The most terminals: each takes the supervisor a descriptor, and the machine has a few thousand.
 const MOST: usize = 256;
 
 impl OwnTerminals {
@@ -31,7 +31,7 @@ impl OwnTerminals {
         self.0.borrow_mut().extend(seen.filter(is_terminal));
     }
 
-    /// Whether this is one of them. As long as it is there, its number is no other's.
+    /// Whether this is one of them. While a terminal is held, no other one gets its number.
     pub(super) fn has(&self, seen: &Seen) -> bool {
         let is_it =
             |own: &Seen| own.about.st_rdev == seen.about.st_rdev && own.about.st_dev == seen.about.st_dev;
@@ -39,7 +39,7 @@ impl OwnTerminals {
     }
 }
 
-/// `/dev/ptmx`, by which terminals are made.
+/// Whether it is `/dev/ptmx`, which creates terminals.
 pub(super) fn is_maker(seen: &Seen) -> bool {
     seen.kind() == FileType::CharacterDevice && seen.about.st_rdev == makedev(5, 2)
 }

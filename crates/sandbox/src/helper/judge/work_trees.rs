@@ -1,11 +1,12 @@
-//! Files that git's configuration names by relative paths, such as `core.hooksPath = .githooks`. Such a path means another file in every
-//! work tree of the repository. In those that the plan knows, rules protect the file. This is about the others: linked worktrees
-//! that a command adds, and every other directory whose `.git` leads to another repository.
+//! Files that git's configuration names by relative paths, such as `core.hooksPath = .githooks`. Such a path means
+//! another file in every work tree of the repository. In those that the plan knows, rules protect the file. This is
+//! about the others: linked worktrees that a command adds, and every other directory whose `.git` leads to another
+//! repository.
 //!
-//! Where a `.git` file leads can be changed later, by exchanging what is there. So this does not ask whether it leads to a repository of the
-//! user's: in a directory with such a `.git`, each named file is empty or a copy of the one in the work tree that the plan
-//! knows, which no command can change. A checkout of the same content therefore works. And such a `.git` does not come into a directory
-//! that has files of these names already.
+//! Where a `.git` file leads can be changed later, by exchanging what is there. So this does not ask whether it leads
+//! to a repository of the user's: in a directory with such a `.git`, each named file is empty or a copy of the one in
+//! the work tree that the plan knows, which no command can change. A checkout of the same content therefore works. And
+//! such a `.git` does not come into a directory that has files of these names already.
 
 use super::configurations::bytes_of;
 use super::git_dirs::has;
@@ -24,12 +25,12 @@ use std::path::{Path, PathBuf};
 
 const COMMON: &str = "commondir";
 
-/// How a path lies to a file that git obeys in the work tree that it is in.
+/// The relation of a path to a file that git obeys in the work tree around it.
 #[derive(Debug, PartialEq, Eq)]
 enum Relation {
-    /// It is the file, or below it if that is a directory. The path of its original.
+    /// It is the file, or below it if that is a directory. Holds the path of the file's original.
     Inside(PathBuf),
-    /// It is a directory above the file. The rest of the way from it.
+    /// It is a directory above the file. Holds the remaining path to the file.
     Above(PathBuf),
 }
 
@@ -88,7 +89,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Something comes by renaming: a file whose content is known, or a directory with what is in it.
+    /// An object arrives by renaming: a file with known content, or a directory with everything in it.
     fn moved_into_work_tree(
         &self,
         from: &NamedEntry,
@@ -120,7 +121,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A link, a node or a second name of a file comes: nothing says what it will have in it.
+    /// A link, a node or a second name of a file is created, whose later content is unknown.
     fn unjudged_file(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let path = entry.path();
         self.new_leading_name(operation, entry).or_else(|| match self.relation(&path)? {
@@ -136,7 +137,8 @@ impl Judge<'_> {
         }
     }
 
-    /// A name comes by which a directory can lead to another repository: it must not have what that one obeys.
+    /// A name is created by which a directory can lead to another repository: it must not contain files that this
+    /// repository obeys.
     fn new_leading_name(&self, operation: Operation, entry: &NamedEntry) -> Option<CallDecision> {
         let directory = &entry.directory.path;
         let is_common = entry.name.eq_ignore_ascii_case(COMMON) && is_repository_name(directory.file_name());
@@ -154,7 +156,7 @@ impl Judge<'_> {
         Some(CallDecision::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
     }
 
-    /// How a path lies to what git obeys in the directory around it, if `.git` of that directory leads elsewhere.
+    /// The relation of a path to obeyed files in the directory around it, if that directory's `.git` leads elsewhere.
     fn relation(&self, path: &Path) -> Option<Relation> {
         let relations = self.order.named_files.iter().flat_map(|file| relations_to(file, path));
         let is_linked = |work_tree: &Path| {
@@ -183,7 +185,7 @@ fn relations_to<'a>(
     })
 }
 
-/// Whether git takes files of a directory for those of a repository that may be elsewhere; true if `.git` cannot be inspected.
+/// Whether the files of a directory may belong to a repository elsewhere; true if `.git` cannot be inspected.
 fn leads_elsewhere(work_tree: &Path) -> bool {
     let git = work_tree.join(".git");
     match git.symlink_metadata() {
@@ -220,7 +222,7 @@ fn denial(operation: Operation, path: &Path, original: &Path) -> Denial {
     Denial { operation, target: path.display().to_string(), rule, times: 1 }
 }
 
-/// A file that is a copy of another one, or the beginning of it. The beginning is not put into its place: more may follow.
+/// A file that is a copy of another one, or its beginning. The beginning is not put in place yet: the rest may follow.
 pub(in crate::helper) fn judge_copy(
     seen: &Seen,
     entry: &NamedEntry,

@@ -1,5 +1,6 @@
-//! Calls that have to be waited for, such as the open of a pipe with nobody at its other end, or a connection to a server that
-//! has not answered yet. A copy of the watcher does the waiting, answers and is gone. One whose caller has gone first is ended.
+//! Emulated calls that block, such as the open of a pipe whose other end no process has opened, or a connection to a
+//! server that has not answered yet. A copy of the supervisor waits, answers and exits. If its caller ends first, the
+//! copy is ended.
 
 use crate::helper::caller::Caller;
 use crate::helper::emulated::{EmulatedSyscall, Opened, Patience};
@@ -12,7 +13,7 @@ use windlass_sys::lockdown::{Twin, fork};
 use windlass_sys::process::Process;
 use windlass_sys::signal::Signal;
 
-/// Those who wait.
+/// The waiting copies of the supervisor.
 #[derive(Default)]
 pub(super) struct Waiters(Vec<Waiter>);
 
@@ -21,10 +22,10 @@ struct Waiter {
     caller: Process,
 }
 
-/// More than any command has that means well.
+/// More blocking calls than a well-behaved command has at once.
 const MOST: usize = 256;
 
-/// What is waited for, and by whom.
+/// A blocking call and its caller.
 pub(super) struct Wait<'a> {
     pub(super) listener: &'a Listener,
     pub(super) notice: &'a Notice,
@@ -36,23 +37,23 @@ impl Waiters {
     pub(super) fn send(&mut self, wait: &Wait<'_>) {
         match if self.0.len() < MOST { wait.send() } else { Err(Errno::AGAIN) } {
             Ok(waiter) => self.0.push(waiter),
-            // It has come and gone.
+            // The caller is gone already.
             Err(Errno::SRCH) => {}
             Err(errno) => wait.listener.refuse(wait.notice, errno),
         }
     }
 
-    /// What tells that somebody need no longer wait.
+    /// The processes whose end matters: the copies and their callers.
     pub(super) fn awaited(&self) -> impl Iterator<Item = PollFd<'_>> {
         let both = self.0.iter().flat_map(|waiter| [&waiter.itself, &waiter.caller]);
         both.map(|process| PollFd::new(process, PollFlags::IN))
     }
 
-    /// Ends those whose caller is gone, and forgets those who are gone themselves.
+    /// Ends the copies whose callers are gone, and forgets those that have exited.
     pub(super) fn dismiss(&mut self) {
         self.0.retain(|waiter| {
             if !waiter.caller.is_alive() {
-                // One that is gone already needs no signal.
+                // A copy that has exited needs no signal.
                 let _ = waiter.itself.signal(Signal::KILL);
                 return false;
             }
@@ -71,7 +72,7 @@ impl Wait<'_> {
     }
 
     fn carry_out(&self) -> ! {
-        // Whoever ends the watcher ends us.
+        // This copy must not outlive the supervisor.
         let _ = set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         let answered = match self.emulated.perform(self.caller, Patience::Endless) {
             Ok(Opened::File(file, heirs)) => self.listener.give(self.notice, file, heirs),

@@ -1,4 +1,4 @@
-//! Programs that do not wait for input, however much they look like it.
+//! Programs that do not wait for input, although they look like it.
 
 use super::{Case, Expected};
 
@@ -12,7 +12,7 @@ const fn busy(
 }
 
 pub(super) const CASES: &[Case] = &[
-    // Time passes.
+    // Programs that let time pass.
     busy("sleep", &[], "echo ready; exec sleep 1000", "ready"),
     busy("a prompt, then sleep", &[], "printf 'Password: '; sleep 1000", "Password: "),
     busy("a hidden prompt, then sleep", &[], "stty -echo; printf 'Password: '; sleep 1000", "Password: "),
@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
         "exec perl -e '$| = 1; print \"ready\"; select undef, undef, undef, 0.01 while 1'",
         "ready",
     ),
-    // Work.
+    // Programs that compute.
     busy("a busy loop", &[], "echo ready; while :; do :; done", "ready"),
     busy(
         "gcc",
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
         "ready",
     ),
     busy("yes", &[], "exec yes ready", "ready"),
-    // Other people's output.
+    // Programs that wait for the output of others.
     busy("cat, from a fifo", &[], "mkfifo fifo; sleep 1000 >fifo & echo ready; exec cat fifo", "ready"),
     busy("a fifo nobody opens", &[], "mkfifo fifo; echo ready; exec cat fifo", "ready"),
     busy("a pipeline", &[], "echo ready; sleep 1000 | cat", "ready"),
@@ -69,7 +69,7 @@ pub(super) const CASES: &[Case] = &[
         "exec expect -c 'spawn sh -c \"echo ready; sleep 1000; :\"; interact'",
         "ready\r",
     ),
-    // The network.
+    // Programs that wait for the network.
     busy("python3: recv()", &["python3"], "exec python3 silent.py recv", "ready"),
     busy("python3: select()", &["python3"], "exec python3 silent.py select", "ready"),
     busy("python3: epoll()", &["python3"], "exec python3 silent.py epoll", "ready"),
@@ -93,7 +93,7 @@ pub(super) const CASES: &[Case] = &[
         "GET /",
     ),
     busy("nc -d", &["nc"], "echo ready; exec nc -d -l 127.0.0.1 0", "ready"),
-    // Each other.
+    // Processes and threads that wait for each other.
     busy("bash: wait", &[], "exec bash -c 'sleep 1000 & echo ready; wait'", "ready"),
     busy(
         "make, running sleep",
@@ -122,7 +122,7 @@ pub(super) const CASES: &[Case] = &[
         "exec bash -c 'sleep 1000 & kill -STOP $!; echo ready; wait'",
         "ready",
     ),
-    // A part of it reads, and another part works.
+    // Programs of which one part reads, and another part works.
     busy("a thread reads: main computes", &["python3"], "exec python3 beside.py compute", "ready"),
     busy("a thread reads: main sleeps", &["python3"], "exec python3 beside.py sleep", "ready"),
     busy(
@@ -217,7 +217,7 @@ pub(super) const CASES: &[Case] = &[
         "SHELL=/bin/sh TMUX_TMPDIR=$PWD exec tmux -f /dev/null new-session 'echo inside; sleep 1000; :'",
         "inside",
     ),
-    // It reads, and goes on by the clock.
+    // Programs that read, and go on by the clock.
     busy("select: prints every 0.3 s", &["python3"], "exec python3 clock.py select prints 0.3", "ready"),
     busy("select: prints every 1 s", &["python3"], "exec python3 clock.py select prints 1", "ready"),
     busy("poll: prints every 0.3 s", &["python3"], "exec python3 clock.py poll prints 0.3", "ready"),
@@ -305,7 +305,7 @@ pub(super) const CASES: &[Case] = &[
         "exec bash -c 'mkfifo f; exec 9<>f; echo ready; cat <&0 & until read -t 0.1 line <&9; do echo tick; done'",
         "ready",
     ),
-    // More work.
+    // More programs that compute.
     busy("sha256sum", &[], "echo ready; exec sha256sum /dev/zero", "ready"),
     busy("a pipeline that works", &[], "echo ready; cat /dev/zero | gzip >/dev/null", "ready"),
     busy("find", &[], "echo ready; while :; do find /usr /etc >found 2>&1; done", "ready"),

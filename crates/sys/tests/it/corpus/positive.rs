@@ -203,12 +203,12 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "setsid: read",
         needs: &["setsid"],
-        // What `su -c` does as well: the reader has no controlling terminal.
+        // `su -c` does this as well: the reader has no controlling terminal.
         script: "exec setsid -w sh -c 'printf \"Name: \"; read name'",
         marker: "Name: ",
         expected: Expected::Line,
     },
-    // Pagers, editors and other screens.
+    // Pagers, editors and other full-screen programs.
     Case {
         name: "less",
         needs: &["less"],
@@ -341,7 +341,7 @@ pub(super) const CASES: &[Case] = &[
         marker: "Name: ",
         expected: Expected::Keys,
     },
-    // Others beside the reader, none of which works towards output.
+    // Programs with others beside the reader, none of which works towards output.
     Case {
         name: "bash -i, sleep &",
         needs: &[],
