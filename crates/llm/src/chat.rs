@@ -1,7 +1,7 @@
-//! The chat-completions wire: items become messages on the way out, and pieces of one message become items on the way in.
+//! The chat-completions wire: writes items as messages, and reads the pieces of one streamed message as items.
 //!
-//! It has no free text for tools and no items: what has no place in it is folded into what has, always in the same way, so
-//! that a longer conversation still begins with the same bytes.
+//! This wire has neither tools with free text nor items. Whatever it cannot express is folded into what it can express,
+//! always in the same way, so that a longer conversation still begins with the same bytes.
 
 mod messages;
 mod reader;
@@ -14,10 +14,10 @@ use crate::request::{Request, ToolSpec};
 use crate::responses::Fields;
 use crate::wire::{Reader, Wire};
 
-/// The one argument of a function that stands for a tool with free text.
+/// The single argument of the function that stands for a tool with free text.
 const INPUT: &str = "input";
 
-/// The wire.
+/// The chat-completions wire.
 #[derive(Clone, Debug)]
 pub struct Chat {
     name: String,
@@ -26,7 +26,7 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// As this provider speaks it.
+    /// The wire with this provider's particular features.
     pub fn of(provider: &Provider) -> Self {
         Self {
             name: provider.name.clone(),

@@ -1,5 +1,5 @@
-//! Asks one provider, and hands out its answers as they come. Never retries: the one who asks decides what to do about a
-//! [`Failure`].
+//! The client of one provider: sends requests, and returns responses as they arrive. It never retries: the caller
+//! decides how to handle a [`Failure`].
 
 mod error_response;
 mod headers;
@@ -24,7 +24,7 @@ use crate::wire::{Wire, wire_of};
 pub use self::probe::{Probe, ProbeFinding, ProbeStep, StepKind};
 pub use self::streamed_response::StreamedResponse;
 
-/// A way to a provider. A cheap handle; all of its clones share the connections.
+/// A client of one provider. A cheap handle; all of its clones share the connections.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -37,26 +37,26 @@ struct Shared {
     pool: Pool,
 }
 
-/// A provider that cannot be asked as it was described.
+/// An error in the description of a provider: no request can be sent to it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadProvider {
-    /// Its address is none.
+    /// The address is invalid.
     #[error(transparent)]
     Address(#[from] BadAddress),
-    /// A header cannot be sent.
+    /// The value of a header cannot be sent.
     #[error("the header {name} of {provider} has a name or a value that cannot be sent")]
     Header {
-        /// Whose it is.
+        /// The provider's name.
         provider: String,
-        /// Its name.
+        /// The header's name.
         name: String,
     },
-    /// The key cannot be sent.
+    /// The key cannot be sent in a header.
     #[error("the key of {provider} has characters that no key has{}", from(.source_name))]
     Key {
-        /// Whose it is.
+        /// The provider's name.
         provider: String,
-        /// Where it comes from.
+        /// The source of the key, such as the name of an environment variable.
         source_name: Option<String>,
     },
 }
@@ -65,14 +65,14 @@ fn from(source: &Option<String>) -> String {
     source.as_ref().map(|source| format!("; it comes from {source}")).unwrap_or_default()
 }
 
-/// An answer whose head is here.
+/// A response whose head has arrived.
 struct Exchange {
     connection: Connection,
     response: http::Response<Incoming>,
 }
 
 impl Client {
-    /// A way to this provider. Nothing is connected before something is asked.
+    /// A client of this provider. It connects when the first request is sent.
     pub fn new(provider: Provider) -> Result<Self, BadProvider> {
         let address = Address::of(&provider)?;
         Ok(Self(Arc::new(Shared {
@@ -85,12 +85,12 @@ impl Client {
         })))
     }
 
-    /// Who is asked.
+    /// The provider to which requests are sent.
     pub fn provider(&self) -> &Provider {
         &self.0.provider
     }
 
-    /// Asks. Returns when the provider has begun to answer; dropping it before ends the exchange.
+    /// Sends a request. Returns when the provider has begun to answer; dropping the future earlier ends the exchange.
     pub async fn send(&self, request: &Request) -> Result<StreamedResponse, Failure> {
         let shared = &self.0;
         let body = Bytes::from(shared.wire.body(request));
@@ -112,18 +112,19 @@ impl Client {
             if connector.forwarding().is_some() { address.whole(path) } else { address.target(path) };
         let mut message = http::Request::new(Full::new(body));
         *message.method_mut() = method;
-        // What an address was read from can be written into one.
+        // The target is a part of an address that was parsed before, so it parses here as well.
         *message.uri_mut() = target.parse().unwrap_or_default();
         *message.headers_mut() = self.0.headers.clone();
         message
     }
 
-    /// Makes a request, on a connection that was kept if there is one.
+    /// Makes a request, on an idle connection if there is one.
     async fn exchange(&self, message: http::Request<Full<Bytes>>) -> Result<Exchange, Failure> {
         if let Some(connection) = self.0.pool.take().await {
             match self.on(connection, message.clone()).await {
-                // The other side may close what is idle at any moment, also while we write. Nobody has begun to answer, and a
-                // question changes nothing, so it is asked again.
+                // The provider may close an idle connection at any moment, even while we write. No response has begun,
+                // and a model request changes nothing on the provider's side, so it is sent again on another
+                // connection.
                 Err(Lost::Broken(_)) => {}
                 other => return other.map_err(|lost| self.lost(lost)),
             }
@@ -137,7 +138,7 @@ impl Client {
         mut connection: Connection,
         message: http::Request<Full<Bytes>>,
     ) -> Result<Exchange, Lost> {
-        // timer: a provider that takes a question and never answers.
+        // timer: a provider that accepts a request and never answers.
         match tokio::time::timeout(self.0.provider.idle_timeout, connection.send(message)).await {
             Ok(Ok(response)) => Ok(Exchange { connection, response }),
             Ok(Err(error)) => Err(Lost::Broken(error)),
@@ -145,7 +146,7 @@ impl Client {
         }
     }
 
-    /// What became of a question whose answer never began, or broke off.
+    /// The failure of a request whose response never began, or broke off.
     fn lost(&self, lost: Lost) -> Failure {
         let place = self.0.connector.address().place();
         let name = &self.0.provider.name;
@@ -160,9 +161,9 @@ impl Client {
     }
 }
 
-/// Why an answer does not come.
+/// The reason why no response arrives.
 enum Lost {
     Broken(hyper::Error),
-    /// Nothing came for too long.
+    /// No byte arrived within the idle timeout.
     Silent,
 }

@@ -1,46 +1,46 @@
-//! What a model's answer is made of while it arrives.
+//! The events of a model's response while it arrives.
 
 use crate::item::Item;
 
-/// A piece of an answer.
+/// A piece of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseEvent {
-    /// The provider has begun; nothing is known yet.
+    /// The provider has begun to answer; nothing else is known yet.
     Started,
-    /// More of the words of the message that is being written. For eyes only: the item says it all again.
+    /// More text of the message that is being written. For display only: the item repeats it in full.
     Text(String),
-    /// More of a thought. For eyes only.
+    /// More of the model's reasoning. For display only.
     Thought(String),
-    /// A call of this tool is being written. For eyes only: nothing is run before its item is done.
+    /// The model is writing a call of this tool. For display only: the call runs only when its item is complete.
     Calling(String),
     /// An item is complete.
     Item(Item),
-    /// The answer is complete; nothing follows.
+    /// The response is complete; no event follows.
     Completed(Usage),
 }
 
-/// What an answer cost.
+/// The tokens that a response cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens read, those from a cache included.
+    /// Tokens read, including those from a cache.
     pub input: u64,
     /// Of those, read from a cache.
     pub cached: u64,
     /// Of those, written into a cache.
     pub cache_written: u64,
-    /// Tokens written, thoughts included.
+    /// Tokens written, including reasoning.
     pub output: u64,
-    /// Of those, thoughts.
+    /// Of those, reasoning.
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// Everything together, which is what fills the model's window.
+    /// All tokens together, which is how far the model's context window is filled.
     pub fn total(self) -> u64 {
         self.input + self.output
     }
 
-    /// Both.
+    /// The sum of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             input: self.input + other.input,

@@ -1,38 +1,38 @@
-//! Why there is no answer, and what may be done about it.
+//! Failures: why a request got no complete response, and what the caller may do about it.
 
 use std::time::Duration;
 
-/// An attempt that failed.
+/// A failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What may be done.
+    /// The step that may help.
     pub remedy: Remedy,
-    /// What happened, in words for people: names the provider's address where it could not be reached.
+    /// A description for users; names the provider's address where it could not be reached.
     pub message: String,
 }
 
-/// What may be done about a failed attempt.
+/// The step that may help after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// The same again, a little later.
+    /// Send the same request again, a little later.
     Retry {
-        /// How much later, where the provider says so.
+        /// The delay that the provider asks for, if it names one.
         after: Option<Duration>,
     },
-    /// The conversation must become shorter first.
+    /// Shorten the conversation first.
     Shorten,
-    /// Nothing: the same would fail again.
+    /// Do not retry: the same request would fail again.
     GiveUp,
 }
 
 impl Failure {
-    /// One that may pass by itself.
+    /// A failure that may pass by itself.
     pub fn passing(message: impl Into<String>) -> Self {
         Self { remedy: Remedy::Retry { after: None }, message: message.into() }
     }
 
-    /// One that stays.
+    /// A failure that stays until something is changed.
     pub fn lasting(message: impl Into<String>) -> Self {
         Self { remedy: Remedy::GiveUp, message: message.into() }
     }

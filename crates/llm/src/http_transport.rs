@@ -1,8 +1,8 @@
-//! Carries requests to one address on the web, over the same connections, certificates and proxies as those to models. It
-//! knows nothing of what it carries.
+//! A transport for HTTP requests to one address, with the same connections, certificates and proxies as model requests.
+//! It does not interpret the requests that it carries.
 //!
-//! Nothing that a server may have heard is said twice: a request that breaks off is reported, not repeated. And a body may
-//! take any time: only making a connection is bounded here, the rest is for the one who asks.
+//! A request that a server may have received is never sent twice: a request that breaks off is reported, not repeated.
+//! And a body may take any time: only making a connection has a time limit here, the rest is left to the caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,43 +17,43 @@ use crate::http::{Address, BadAddress, Connection, Connector, OURSELVES, Pool, b
 use crate::provider::{Certificates, Provider, WireKind};
 use crate::proxy::Proxy;
 
-/// A way to one address. A cheap handle; all of its clones share the connections.
+/// A transport to one address. A cheap handle; all of its clones share the connections.
 #[derive(Clone)]
 pub struct HttpTransport(Arc<Route>);
 
 struct Route {
     connector: Connector,
     pool: Pool,
-    /// What is asked for, as a connection to the server or to the proxy wants it.
+    /// The request target, in the form that a connection to the server or to the proxy needs.
     target: http::Uri,
     headers: HeaderMap,
 }
 
-/// How to get there.
+/// The route to the server.
 #[derive(Clone, Debug, Default)]
 pub struct HttpRoute {
-    /// The way out, where there is no direct one.
+    /// The proxy, if there is no direct way out.
     pub proxy: Option<Proxy>,
     /// The certificates that are trusted.
     pub certificates: Certificates,
-    /// Certificates, as PEM, that are trusted beside those.
+    /// PEM certificates that are trusted in addition.
     pub extra_roots: Option<String>,
-    /// The longest a connection may take to be made, where the usual is not right.
+    /// The longest time for making a connection, where the default does not fit.
     pub connect_timeout: Option<Duration>,
 }
 
-/// What is to be carried.
+/// A request to send.
 #[derive(Clone)]
 pub struct Parcel {
-    /// What for: `GET`, `POST`, ...
+    /// The method: `GET`, `POST`, ...
     pub method: String,
-    /// All headers but those of the transfer itself.
+    /// All headers except those of the transfer itself.
     pub headers: Vec<(String, String)>,
     /// The body; empty without one.
     pub body: Bytes,
 }
 
-/// What came back: its head, and its body as it comes. Dropping it ends the exchange.
+/// A response: its head, and its body as it arrives. Dropping it ends the exchange.
 pub struct Reply {
     /// The status.
     pub status: u16,
@@ -63,43 +63,43 @@ pub struct Reply {
     pub body: ReplyBody,
 }
 
-/// A body that comes in pieces.
+/// A body that arrives in pieces.
 pub struct ReplyBody {
     route: Arc<Route>,
-    /// Gone when the body has ended.
+    /// `None` once the body has ended.
     arriving: Option<(Connection, Incoming)>,
 }
 
-/// Why nothing was carried, or not all of it.
+/// The reason why a request or its response was not carried, or not completely.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CarrierError {
-    /// There is no connection.
+    /// No connection could be made.
     #[error("{0}")]
     Connect(String),
-    /// The connection broke off; what was sent may have been heard.
+    /// The connection broke off; the server may have received the request.
     #[error("the connection to {place} was lost: {reason}")]
     Lost {
-        /// To whom.
+        /// The server's host and port.
         place: String,
-        /// What is known about it.
+        /// The reason, as far as it is known.
         reason: String,
     },
-    /// It cannot be sent as it is.
+    /// A header cannot be sent.
     #[error("the header {name} has a name or a value that cannot be sent")]
     Header {
         /// Its name.
         name: String,
     },
-    /// There is no such method.
+    /// The method is invalid.
     #[error("{method} is no method")]
     Method {
-        /// As it was given.
+        /// The method as it was given.
         method: String,
     },
 }
 
 impl HttpTransport {
-    /// A way to this address, which messages call by this name. Nothing is connected before something is sent.
+    /// A transport to this address, which messages call by this name. It connects when the first request is sent.
     pub fn new(name: &str, url: &str, way: HttpRoute) -> Result<Self, BadAddress> {
         let mut place = Provider::at(name, url, WireKind::Responses);
         place.proxy = way.proxy;
@@ -109,24 +109,25 @@ impl HttpTransport {
         let address = Address::of(&place)?;
         let headers = headers(&place, &address);
         let connector = Connector::of(&place, address);
-        // An address keeps no slash at its end, and here it may count.
+        // `Address` drops a slash at the end, but here it may matter.
         let path = url.split(['?', '#']).next().unwrap_or_default();
         let tail = if path.ends_with('/') || connector.address().target("").is_empty() { "/" } else { "" };
         let address = connector.address();
         let target =
             if connector.forwarding().is_some() { address.whole(tail) } else { address.target(tail) };
-        // What an address was read from can be written into one.
+        // The target is a part of an address that was parsed before, so it parses here as well.
         let target = target.parse().unwrap_or_default();
         Ok(Self(Arc::new(Route { connector, pool: Pool::default(), target, headers })))
     }
 
-    /// Sends something, and waits for the head of what comes back.
+    /// Sends a request, and waits for the head of the response.
     pub async fn send(&self, parcel: Parcel) -> Result<Reply, CarrierError> {
         let message = self.message(parcel)?;
         if let Some(mut connection) = self.0.pool.take().await {
             match connection.send(message.clone()).await {
                 Ok(response) => return Ok(self.reply(connection, response)),
-                // The other side had closed it before a byte was written.
+                // The server had closed the connection before a byte of the request was written, so it is safe to send
+                // it again.
                 Err(error) if error.is_canceled() || error.is_closed() => {}
                 Err(error) => return Err(self.0.lost(&error)),
             }
@@ -168,13 +169,13 @@ impl HttpTransport {
 }
 
 impl ReplyBody {
-    /// The next piece; `None` at the end. May be dropped while it waits, and asked again: nothing is lost.
+    /// The next piece; `None` at the end. Cancel-safe: may be dropped and called again without losing anything.
     pub async fn next(&mut self) -> Option<Result<Bytes, CarrierError>> {
         loop {
             let (_, body) = self.arriving.as_mut()?;
             match body.frame().await {
                 Some(Ok(frame)) => {
-                    // What is no data is a trailer, which nobody here asks for.
+                    // A frame that is not data is a trailer, which no caller needs.
                     if let Ok(data) = frame.into_data() {
                         return Some(Ok(data));
                     }

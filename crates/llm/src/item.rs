@@ -1,7 +1,7 @@
-//! One thing that was said: a message, a thought, a call of a tool, or what a tool answered.
+//! An item of a conversation: a message, reasoning, a call of a tool, or a tool's result.
 //!
-//! An item is its JSON text, in the shape of the Responses wire; everything else here is a way to read that text. The text
-//! is made once and never again, because a provider's cache counts bytes.
+//! An item is its JSON text, in the format of the Responses wire; everything else here is a way to read that text. The
+//! text is made once and never again, because a provider's cache compares bytes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,52 +19,52 @@ struct Inner {
     content: Content,
 }
 
-/// What an item says.
+/// The content of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Somebody's words.
+    /// A message.
     Message {
-        /// Whose.
+        /// Its author.
         role: Role,
-        /// The words and pictures.
+        /// The texts and images.
         parts: Vec<ContentPart>,
     },
-    /// What the model thought, as far as it shows it.
+    /// The model's reasoning, as far as the provider shows it.
     Reasoning {
-        /// The summary, or the thoughts themselves where the provider gives them; may be empty.
+        /// The summary, or the reasoning itself where the provider sends it; may be empty.
         text: String,
     },
     /// The model calls a tool.
     Call(Call),
-    /// A tool answered.
+    /// A tool's result.
     Output {
-        /// Which call.
+        /// The id of the call.
         call: CallId,
-        /// The answer.
+        /// The result.
         parts: Vec<ContentPart>,
     },
-    /// Something this program only passes on, such as a search that the provider made.
+    /// An item that this program only passes on, such as a web search that the provider made.
     Other {
         /// Its type.
         kind: String,
     },
 }
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Whoever set the agent up.
+    /// The operator who configured the agent.
     #[serde(alias = "system")]
     Developer,
-    /// The person, and what the program tells the model on its own account.
+    /// The user; also notices of the program itself.
     User,
     /// The model.
     Assistant,
 }
 
 impl Role {
-    /// As the wire spells it.
+    /// The name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Developer => "developer",
@@ -74,16 +74,16 @@ impl Role {
     }
 }
 
-/// A piece of a message or of a tool's answer.
+/// A part of a message or of a tool's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentPart {
     /// Text.
     Text(String),
-    /// A picture, as a `data:` address.
+    /// An image, as a `data:` URL.
     Image(String),
 }
 
-/// What ties an answer to its call.
+/// The id that links a result to its call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub String);
 
@@ -96,27 +96,27 @@ impl fmt::Display for CallId {
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// What its answer refers to.
+    /// The id that the result refers to.
     pub id: CallId,
     /// The tool.
     pub name: String,
     /// The group of tools it belongs to, where the model names one.
     pub namespace: Option<String>,
-    /// What it is called with, exactly as the model wrote it.
+    /// The arguments or free text, exactly as the model wrote it.
     pub input: Input,
 }
 
-/// What a tool is called with.
+/// The input of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// The text of a JSON object, or what the model took for one.
+    /// The text of a JSON object, or a text that the model mistook for one.
     Arguments(String),
     /// Free text, of a custom tool.
     Text(String),
 }
 
 impl Input {
-    /// The text, of whichever kind.
+    /// The text, of either kind.
     pub fn text(&self) -> &str {
         match self {
             Self::Arguments(text) | Self::Text(text) => text,
@@ -124,25 +124,25 @@ impl Input {
     }
 }
 
-/// A text that is no item.
+/// A text that cannot be parsed as an item.
 #[derive(Debug, thiserror::Error)]
 #[error("not an item of a conversation: {0}")]
 pub struct BadItem(#[from] serde_json::Error);
 
 impl Item {
-    /// The item whose text this is. The text is kept as it stands.
+    /// The item with this JSON text. The text is kept byte for byte.
     pub fn from_json(json: impl Into<String>) -> Result<Self, BadItem> {
         let json = json.into();
         let content = serde_json::from_str::<Shape>(&json)?.content();
         Ok(Self(Arc::new(Inner { json, content })))
     }
 
-    /// Words of the one who set the agent up.
+    /// A message of the operator who configured the agent.
     pub fn developer(text: impl Into<String>) -> Self {
         Self::message(Role::Developer, vec![ContentPart::Text(text.into())])
     }
 
-    /// Words of the user.
+    /// A message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self::message(Role::User, vec![ContentPart::Text(text.into())])
     }
@@ -155,7 +155,7 @@ impl Item {
         Self::made(&value, Content::Message { role, parts })
     }
 
-    /// A thought in the clear, of a wire that has no items.
+    /// Reasoning in the clear, for a wire without items.
     pub fn reasoning(text: impl Into<String>) -> Self {
         let text = text.into();
         let content = json!([{ "type": "reasoning_text", "text": text }]);
@@ -163,7 +163,7 @@ impl Item {
         Self::made(&value, Content::Reasoning { text })
     }
 
-    /// A call, of a wire that has no items.
+    /// A call, for a wire without items.
     pub fn call(call: Call) -> Self {
         let mut value = match &call.input {
             Input::Arguments(text) => json!({ "type": "function_call", "arguments": text }),
@@ -177,7 +177,7 @@ impl Item {
         Self::made(&value, Content::Call(call))
     }
 
-    /// What a tool answered to this call.
+    /// The result of this call.
     pub fn output(call: &Call, parts: Vec<ContentPart>) -> Self {
         let kind = match call.input {
             Input::Arguments(_) => "function_call_output",
@@ -191,17 +191,17 @@ impl Item {
         Self::made(&value, Content::Output { call: call.id.clone(), parts })
     }
 
-    /// The text that is sent and stored.
+    /// The JSON text that is sent and stored.
     pub fn json(&self) -> &str {
         &self.0.json
     }
 
-    /// What it says.
+    /// The parsed content.
     pub fn content(&self) -> &Content {
         &self.0.content
     }
 
-    /// The call that it is, if it is one.
+    /// The call, if the item is one.
     pub fn as_call(&self) -> Option<&Call> {
         match self.content() {
             Content::Call(call) => Some(call),
@@ -209,7 +209,7 @@ impl Item {
         }
     }
 
-    /// The words of a message of this role.
+    /// The text of the item, if it is a message of this role.
     pub fn words_of(&self, asked: Role) -> Option<String> {
         match self.content() {
             Content::Message { role, parts } if *role == asked => Some(text_of(parts)),
@@ -243,7 +243,7 @@ fn part_json(part: &ContentPart, text_kind: &str) -> Value {
     }
 }
 
-/// The fields that matter, of whatever type; what else there is stays in the text.
+/// The fields that matter, of items of any type; the other fields stay in the text.
 #[derive(Deserialize)]
 struct Shape {
     #[serde(rename = "type")]

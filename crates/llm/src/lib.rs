@@ -1,12 +1,13 @@
-//! Speaks with language models. What is said is a list of [`Item`]s; how it travels is a wire's business.
+//! A client of language models. A conversation is a list of [`Item`]s; a wire defines how it travels.
 //!
-//! Items are kept in the bytes they came in or were first written in: a conversation that is sent again begins with the
-//! same bytes, so the provider's prompt cache holds. This crate knows no tools and no turns, and never retries: it says
-//! of each failure what may be done about it.
+//! Items are kept in the bytes in which they arrived or were first written: a conversation that is sent again begins
+//! with the same bytes, so the provider's prompt cache holds. This crate has no tools and no turns, and never retries:
+//! each failure says what may be done about it.
 //!
-//! A [`Client`] asks a [`Provider`] and hands out its [`Answer`] piece by piece. Below it everything but the connection is
-//! pure: [`sse`] makes events of bytes, and a [`wire::Wire`] makes bytes of a [`Request`] and an answer of events. A
-//! [`Carrier`] lends the connections to others who ask something on the web.
+//! A [`Client`] sends requests to a [`Provider`] and returns its [`StreamedResponse`] piece by piece. Below it
+//! everything but the connection is pure: [`sse`] parses bytes into events, and a [`wire::Wire`] writes a [`Request`]
+//! as bytes and reads a response from events. An [`HttpTransport`] offers the same connections for other requests on
+//! the web.
 #![forbid(unsafe_code)]
 
 mod chat;

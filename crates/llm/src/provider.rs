@@ -1,6 +1,6 @@
-//! Where a model is reached: the address, the key, and what is particular about the one who serves it.
+//! The description of a provider: its address, its key, and its particular features.
 //!
-//! Nothing here reads the environment; whoever makes a [`Provider`] did, and may say from which variable the key came.
+//! Nothing here reads the environment: the caller that makes a [`Provider`] does, and may name the variable of the key.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,48 +10,48 @@ use zeroize::Zeroizing;
 
 use crate::proxy::Proxy;
 
-/// How long a connection may take to be made.
+/// The default time limit for making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a model may think without a byte.
+/// The default time that a model may think without sending a byte.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Somebody who serves models.
+/// A service with models.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// What people call it; stands in messages.
+    /// The name that users give it; used in messages.
     pub name: String,
     /// The address that the wire's paths are appended to, such as `https://api.openai.com/v1`.
     pub base_url: String,
-    /// What lets us in.
+    /// The API key.
     pub key: Option<Key>,
-    /// Where the key comes from, usually the name of an environment variable; stands in messages about the key.
+    /// The source of the key, usually the name of an environment variable; used in messages about the key.
     pub key_source: Option<String>,
-    /// How requests and answers are written.
+    /// The format of requests and responses.
     pub wire: WireKind,
-    /// Sent with every request; they replace ours of the same name.
+    /// Headers that are sent with every request; they replace the default ones of the same name.
     pub headers: Vec<(String, Key)>,
     /// Appended to every address.
     pub query: Vec<(String, Key)>,
-    /// The longest silence between two bytes of an answer, and before its first.
+    /// The longest silence between two bytes of a response, and before its first.
     pub idle_timeout: Duration,
-    /// The longest a connection may take to be made, encryption included.
+    /// The longest time for making a connection, encryption included.
     pub connect_timeout: Duration,
-    /// The way out, where there is no direct one.
+    /// The proxy, if there is no direct way out.
     pub proxy: Option<Proxy>,
     /// The certificates that are trusted.
     pub certificates: Certificates,
-    /// Certificates, as PEM, that are trusted beside those.
+    /// PEM certificates that are trusted in addition.
     pub extra_roots: Option<String>,
-    /// Who says the instructions on the chat wire.
+    /// The role of the instructions on the chat wire.
     pub instructions_role: InstructionsRole,
-    /// Under which name thoughts go back on the chat wire.
+    /// The field in which reasoning is sent back on the chat wire.
     pub thoughts: ThoughtField,
-    /// Whether it searches the web by itself when offered to.
+    /// Whether the provider can search the web by itself.
     pub has_web_search: bool,
 }
 
 impl Provider {
-    /// One without a key, with what most have for the rest.
+    /// A provider without a key and with the usual defaults.
     pub fn at(name: impl Into<String>, base_url: impl Into<String>, wire: WireKind) -> Self {
         Self {
             name: name.into(),
@@ -73,7 +73,7 @@ impl Provider {
     }
 }
 
-/// How requests and answers are written.
+/// The format of requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireKind {
     /// `POST /responses`: items in, items out.
@@ -82,53 +82,53 @@ pub enum WireKind {
     Chat,
 }
 
-/// What developer messages are called on the chat wire. The Responses wire sends items as they are.
+/// The role of developer messages on the chat wire. The Responses wire sends items as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionsRole {
-    /// `system`, which nearly everybody understands.
+    /// `system`, which nearly all providers understand.
     System,
-    /// `developer`, which some insist on.
+    /// `developer`, which some providers require.
     Developer,
 }
 
-/// The field of an assistant's message in which its thoughts go back to a provider of the chat wire.
+/// The field of an assistant message in which reasoning is sent back to a provider of the chat wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThoughtField {
     /// `reasoning`.
     Reasoning,
     /// `reasoning_content`.
     ReasoningContent,
-    /// They are not sent back.
+    /// Reasoning is not sent back.
     LeftOut,
 }
 
-/// The files that hold the trusted certificates, where they are named; those of the machine otherwise.
+/// The files that hold the trusted certificates; without any, those of the machine are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificates {
-    /// A file of certificates as PEM.
+    /// A file of PEM certificates.
     pub file: Option<PathBuf>,
     /// Directories with such files.
     pub directories: Vec<PathBuf>,
 }
 
 impl Certificates {
-    /// Whether any were named.
+    /// Whether any file or directory was named.
     pub(crate) fn are_named(&self) -> bool {
         self.file.is_some() || !self.directories.is_empty()
     }
 }
 
-/// A secret. Only the provider it is for sees it, and it is wiped from memory when it is dropped.
+/// A secret. It is sent only to its own provider, and is wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Zeroizing<String>);
 
 impl Key {
-    /// The key with this text; blanks around it, as a file or a variable may have, are not part of it.
+    /// The key with this text; surrounding whitespace, as a file or a variable may have, is removed.
     pub fn new(text: impl AsRef<str>) -> Self {
         Self(Zeroizing::new(text.as_ref().trim().to_owned()))
     }
 
-    /// The secret itself, for the one it is for.
+    /// The secret itself, to be sent to its own provider only.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -146,7 +146,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// The port behind a host. `Authority::port` does not tell a missing one from one that is too large.
+/// The port behind a host. `Authority::port` does not distinguish a missing port from one that is too large.
 pub(crate) fn port_of(authority: &http::uri::Authority, default: u16) -> Option<u16> {
     match authority.as_str().strip_prefix(authority.host())? {
         "" => Some(default),

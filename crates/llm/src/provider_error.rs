@@ -1,7 +1,7 @@
-//! What a provider says is wrong, and what may be done about it, whether it says so by a status or inside a stream.
+//! Reads errors of providers, sent by a status or inside a stream, and decides what may be done about them.
 //!
-//! Providers agree on little: the message may stand in one of several places or be the whole text, the code may be a word or
-//! a number, and that a conversation is too long is often only in the words.
+//! Providers agree on little: the message may stand in one of several fields or be the whole text, the code may be a
+//! word or a number, and often only the wording says that a conversation is too long.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Remedy};
 
-/// The most that is repeated of what a provider says, in characters.
+/// The longest part of a provider's message that is repeated, in characters.
 const LONGEST_MESSAGE: usize = 600;
 
-/// What stays wrong, also where no status says so.
+/// Error codes of failures that a retry does not help, also where no status says so.
 const LASTING: &[&str] = &[
     "invalid_request_error",
     "invalid_api_key",
@@ -22,18 +22,18 @@ const LASTING: &[&str] = &[
     "not_found_error",
 ];
 
-/// What is wrong, in the provider's own words.
+/// An error in the provider's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Complaint {
-    /// One word for it, such as `rate_limit_exceeded`.
+    /// The error code, such as `rate_limit_exceeded`.
     pub(crate) code: Option<String>,
-    /// The HTTP status, if it came with one or as one.
+    /// The HTTP status, of the response or as an error code.
     pub(crate) status: Option<u16>,
     pub(crate) message: String,
 }
 
 impl Complaint {
-    /// Reads the body of a refusal, whatever it is.
+    /// Reads the body of an error response, whatever its format.
     pub(crate) fn of_body(status: u16, body: &str) -> Self {
         let value: Option<Value> = serde_json::from_str(body).ok();
         let read = value.as_ref().and_then(Self::of_value);
@@ -41,7 +41,7 @@ impl Complaint {
         Self { status: Some(status), ..complaint }
     }
 
-    /// Reads the JSON of a refusal or of an event that tells of one; `None` where nothing says that something is wrong.
+    /// Reads the JSON of an error response or of an error event; `None` if it contains no error.
     pub(crate) fn of_value(value: &Value) -> Option<Self> {
         let error = [value.pointer("/response/error"), value.get("error"), value.pointer("/errors/0")];
         match error.into_iter().flatten().find(|error| !error.is_null()) {
@@ -68,7 +68,7 @@ impl Complaint {
         }
     }
 
-    /// What may be done. Where nothing is known it may pass: inside a stream most things do.
+    /// The remedy. An unknown error may pass: inside a stream most errors do.
     pub(crate) fn remedy(&self) -> Remedy {
         let code = self.code.as_deref().unwrap_or_default();
         match (code, self.status) {
@@ -88,7 +88,7 @@ impl Complaint {
         }
     }
 
-    /// The failure that this is, told by somebody of this name.
+    /// The failure with this error, prefixed by the name of its sender.
     pub(crate) fn into_failure(self, told: &str) -> Failure {
         Failure { remedy: self.remedy(), message: format!("{told}: {}", self.message) }
     }
@@ -97,7 +97,8 @@ impl Complaint {
         Remedy::Retry { after: asked_to_wait(&self.message) }
     }
 
-    /// The wordings of OpenAI, vLLM, Ollama, llama.cpp, LM Studio, Anthropic, Gemini and Mistral.
+    /// Whether the text says that the conversation is too long, in the wordings of OpenAI, vLLM, Ollama, llama.cpp, LM
+    /// Studio, Anthropic, Gemini and Mistral.
     fn tells_of_length(&self) -> bool {
         const WORDINGS: &[&str] = &[
             "maximum context length",
@@ -131,7 +132,7 @@ pub(crate) fn asked_to_wait(message: &str) -> Option<Duration> {
     total
 }
 
-/// A number with its unit, and what follows.
+/// Parses a number with its unit, and returns the rest of the text.
 fn duration(text: &str) -> Option<(Duration, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -150,7 +151,7 @@ fn duration(text: &str) -> Option<(Duration, &str)> {
     Some((Duration::try_from_secs_f64(seconds).ok()?, rest))
 }
 
-/// The words of a text that may be a page.
+/// The plain text of a body that may be an HTML page.
 fn plain(body: &str) -> String {
     let mut words = String::new();
     let mut in_tag = false;
@@ -169,7 +170,7 @@ fn plain(body: &str) -> String {
     if words.is_empty() { "no reason was given".to_owned() } else { words }
 }
 
-/// On one line, and not too long.
+/// The text on one line, and not too long.
 pub(crate) fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_MESSAGE) {

@@ -1,4 +1,4 @@
-//! The proxy on the way to a provider: how its address is written, and what it can do.
+//! The proxy on the way to a provider: its address, and its abilities.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct Proxy {
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// `user:password`, where it asks for them.
+    /// `user:password`, if the proxy asks for them.
     pub credentials: Option<Key>,
 }
 
@@ -35,16 +35,16 @@ pub enum NameLookup {
     AtTheProxy,
 }
 
-/// An address that is no proxy's.
+/// An invalid proxy address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadProxy {
-    /// It cannot be read.
+    /// The address cannot be parsed.
     #[error("the proxy's address is not one; it looks like http://host:port or socks5h://host:port")]
     Unreadable,
-    /// It is of another kind.
+    /// The scheme is not supported.
     #[error("proxies of the kind {scheme}:// are not supported; it must be http://, socks5:// or socks5h://")]
     Unsupported {
-        /// The kind.
+        /// The scheme.
         scheme: String,
     },
 }
@@ -84,21 +84,21 @@ impl Proxy {
         Ok(Self { kind, host: authority.host().to_owned(), port, credentials })
     }
 
-    /// Whether it passes on requests to plain addresses. Only then are its credentials part of a request: anywhere else
-    /// the provider would see them.
+    /// Whether the proxy forwards requests to plain addresses. Only then are its credentials part of a request: in any
+    /// other case the provider would see them.
     pub(crate) fn forwards_requests(&self) -> bool {
         self.kind == ProxyKind::Http
     }
 }
 
-/// As messages call it, without its credentials.
+/// The proxy's address for messages, without its credentials.
 impl fmt::Display for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
 }
 
-/// A text with its `%XX` undone, as far as they make text.
+/// A text with its `%XX` sequences decoded, if the result is valid UTF-8.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to a model.
 
 use std::sync::Arc;
 
@@ -6,61 +6,62 @@ use serde_json::Value;
 
 use crate::item::Item;
 
-/// A question to a model: everything said so far, and what it may use.
+/// A request to a model: the conversation so far, and the tools that the model may use.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The model's name, as its provider spells it.
     pub model: String,
-    /// Everything said so far.
+    /// The conversation so far.
     pub items: Vec<Item>,
-    /// What it may call, in an order that never changes; all requests of a conversation share the list.
+    /// The tools that the model may call, in an order that never changes; all requests of a conversation share the
+    /// list.
     pub tools: Arc<[ToolSpec]>,
     /// Whether it may call several tools at once.
     pub parallel_calls: bool,
-    /// How hard it thinks; what its provider does by itself, if `None`.
+    /// The reasoning effort; the provider's default, if `None`.
     pub effort: Option<String>,
-    /// How its thoughts are summed up (`auto`, `concise`, `detailed`, `none`).
+    /// The kind of reasoning summary (`auto`, `concise`, `detailed`, `none`).
     pub summary: Option<String>,
-    /// How much it says (`low`, `medium`, `high`).
+    /// The verbosity (`low`, `medium`, `high`).
     pub verbosity: Option<String>,
-    /// The JSON Schema of its last words.
+    /// The JSON Schema of the model's final message.
     pub output_schema: Option<Value>,
-    /// The most it may write, in tokens.
+    /// The most that the model may write, in tokens.
     pub most_output: Option<u64>,
-    /// The same for all requests that begin alike: the root's thread, also for its sub-agents.
+    /// A key that all requests with the same beginning share: the root agent's thread, also for its sub-agents.
     pub cache_key: String,
-    /// The conversation's own name.
+    /// The id of this conversation's thread.
     pub thread: String,
 }
 
-/// A tool, as a model is told of it.
+/// A tool, as it is offered to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolSpec {
     /// Called with a JSON object.
     Function {
-        /// What it is called by.
+        /// Its name.
         name: String,
-        /// What it does.
+        /// Its description.
         description: String,
         /// The JSON Schema of its arguments.
         parameters: Value,
     },
-    /// Called with free text. Wires that have none offer a function with the one text `input` instead.
+    /// Called with free text. Wires without free text offer a function with one string `input` instead.
     Custom {
-        /// What it is called by.
+        /// Its name.
         name: String,
-        /// What it does.
+        /// Its description.
         description: String,
-        /// What the text must look like, where the provider can hold the model to it.
+        /// The grammar of the text, for providers that can enforce one.
         grammar: Option<Grammar>,
-        /// What models are told where free text and grammars do not exist.
+        /// The description of that function, for models whose wire has neither free text nor grammars.
         as_function: String,
     },
-    /// A search that the provider makes by itself. Wires that have none leave it out.
+    /// A web search that the provider makes by itself. Wires without it leave it out.
     WebSearch,
 }
 
-/// What free text must look like.
+/// The grammar of free text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grammar {
     /// The language of the definition: `lark` or `regex`.

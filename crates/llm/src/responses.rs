@@ -1,7 +1,7 @@
-//! The Responses wire: items go in as they are, and come out whole.
+//! The Responses wire: sends items as they are, and receives whole items.
 //!
-//! Only `response.output_item.done` makes an item; the pieces before it are for eyes. What is not understood is passed over:
-//! providers add events every month.
+//! Only `response.output_item.done` makes an item; the pieces before it are for display. Unknown events are ignored:
+//! providers add new ones every month.
 
 mod reader;
 
@@ -14,7 +14,7 @@ use crate::provider::Provider;
 use crate::request::{Grammar, Request, ToolSpec};
 use crate::wire::{Reader, Wire};
 
-/// The wire.
+/// The Responses wire.
 #[derive(Clone, Debug)]
 pub struct Responses {
     name: String,
@@ -22,7 +22,7 @@ pub struct Responses {
 }
 
 impl Responses {
-    /// As this provider speaks it.
+    /// The wire with this provider's particular features.
     pub fn of(provider: &Provider) -> Self {
         Self { name: provider.name.clone(), has_web_search: provider.has_web_search }
     }
@@ -47,7 +47,8 @@ impl Responses {
     }
 }
 
-/// A tool as it is written. It only borrows: a request is written for every step, and its tools are most of a short one.
+/// A tool as it is written. It only borrows: a request is written for every step, and the tools are most of a short
+/// one.
 #[derive(Serialize)]
 struct Offered<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +142,8 @@ fn text(request: &Request) -> Option<Value> {
     (text != json!({})).then_some(text)
 }
 
-/// A JSON object that is written in the order of its fields, with a list of ready texts at its end.
+/// Writes a JSON object with its fields in the order in which they are added, and a list of ready JSON texts at its
+/// end.
 pub(crate) struct Fields(String);
 
 impl Fields {
@@ -149,7 +151,7 @@ impl Fields {
         Self("{".to_owned())
     }
 
-    /// What cannot be written is `null`; nothing that is asked with is such a thing.
+    /// Adds a field. A value that cannot be serialized is written as `null`; requests contain no such value.
     pub(crate) fn add(&mut self, name: &str, value: &impl Serialize) {
         self.name(name);
         self.0.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
@@ -161,7 +163,8 @@ impl Fields {
         name: &str,
         texts: impl Iterator<Item = &'t str> + Clone,
     ) -> String {
-        // A long conversation is copied once, and not again whenever the text has outgrown its place.
+        // Reserves the whole length, so that a long conversation is copied once and not again each time the buffer
+        // grows.
         self.0.reserve(name.len() + 8 + texts.clone().map(|text| text.len() + 1).sum::<usize>());
         self.name(name);
         self.0.push('[');

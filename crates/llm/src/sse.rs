@@ -1,11 +1,11 @@
-//! Server-sent events, from bytes. Pure: whoever has the bytes feeds them, in whatever pieces they come.
+//! Parses server-sent events from bytes. Pure: the caller feeds the bytes, in whatever pieces they arrive.
 //!
-//! A line ends with LF, CR or CRLF, and the CR and the LF of one may come in different pieces; a character may be torn as
-//! well, so bytes become text only when a line is whole.
+//! A line ends with LF, CR or CRLF, and the CR and the LF of one may come in different pieces. A character may be split
+//! as well, so bytes become text only when a line is complete.
 
 use crate::failure::Failure;
 
-/// The longest event. One holds at most an answer's last item, which is far smaller.
+/// The longest event. An event holds at most a response's last item, which is far smaller.
 pub const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -19,18 +19,18 @@ pub struct SseEvent {
     pub data: String,
 }
 
-/// Makes events of bytes.
+/// Parses bytes into events.
 #[derive(Debug)]
 pub struct Decoder {
     longest: usize,
-    /// The line that is not whole yet.
+    /// The line that is not complete yet.
     line: Vec<u8>,
-    /// What the lines of the current event said so far.
+    /// The name of the current event, so far.
     event: String,
     data: Option<String>,
-    /// The last byte was a CR, so a LF that comes next belongs to it.
+    /// Whether the last byte was a CR: then a LF that follows belongs to it.
     after_return: bool,
-    /// Nothing was seen yet but, perhaps, a part of a byte order mark.
+    /// Whether nothing was read yet except, perhaps, a part of a byte order mark.
     at_start: bool,
 }
 
@@ -41,7 +41,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// One that takes no event longer than this.
+    /// A decoder that rejects events longer than this.
     pub fn bounded(longest: usize) -> Self {
         Self {
             longest,
@@ -86,7 +86,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes the line in; an empty one ends the event.
+    /// Handles a complete line; an empty one ends the event.
     fn end_line(&mut self) -> Result<Option<SseEvent>, Failure> {
         let line = std::mem::take(&mut self.line);
         let line = match std::mem::take(&mut self.at_start) {
@@ -97,13 +97,13 @@ impl Decoder {
             return Ok(self.end_event());
         }
         self.field(&String::from_utf8_lossy(line));
-        // A torn or foreign character becomes a longer mark than it was.
+        // The replacement character of an invalid byte is longer than the byte, so the length is checked again.
         self.extend_line(&[]).map(|()| None)
     }
 
     fn end_event(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
-        // A name without data is no event.
+        // By the standard, a name without data is not an event.
         self.data.take().map(|data| SseEvent { event, data })
     }
 
@@ -117,7 +117,7 @@ impl Decoder {
             }
             ("data", none) => *none = Some(value.to_owned()),
             ("event", _) => value.clone_into(&mut self.event),
-            // Comments have an empty name; ids and times to reconnect mean nothing here.
+            // Comments have an empty field name; ids and reconnection times have no use here.
             _ => {}
         }
     }
@@ -174,7 +174,7 @@ mod tests {
         assert!(feed(b"data: \xff\xff\xff\xff\xff\xff\n").is_err());
     }
 
-    /// Streams that look like events often enough to be interesting, and other bytes.
+    /// Random streams that look like events often enough to be interesting, and other bytes.
     fn streams() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             Just(b"data: ".to_vec()),

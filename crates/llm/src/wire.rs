@@ -1,5 +1,5 @@
-//! How a question and its answer are written. Pure: a wire turns a request into bytes and events of a stream into pieces
-//! of an answer; it never sees a connection.
+//! The formats of requests and responses. Pure: a wire writes a request as bytes and reads a response from the events
+//! of a stream; it never sees a connection.
 
 use crate::chat::Chat;
 use crate::event::ResponseEvent;
@@ -9,28 +9,28 @@ use crate::request::Request;
 use crate::responses::Responses;
 use crate::sse::SseEvent;
 
-/// A way to write questions and to read answers.
+/// A format of requests and responses.
 pub trait Wire: Send + Sync {
-    /// Where questions go, below the provider's address.
+    /// The path of requests, below the provider's address.
     fn path(&self) -> &'static str;
 
-    /// The question. What was said stands at its end, so that a longer conversation begins with the same bytes.
+    /// The body of a request. The conversation stands at its end, so that a longer one begins with the same bytes.
     fn body(&self, request: &Request) -> String;
 
-    /// Reads the answer to this question.
+    /// A reader for the response to this request.
     fn reader(&self, request: &Request) -> Box<dyn Reader>;
 }
 
-/// Reads one answer.
+/// Reads one response.
 pub trait Reader: Send {
-    /// What an event of the stream adds. After [`Event::Completed`] or a failure nothing more is read.
+    /// The pieces that an event of the stream adds. Nothing is read after [`ResponseEvent::Completed`] or a failure.
     fn read(&mut self, event: &SseEvent) -> Result<Vec<ResponseEvent>, Failure>;
 
-    /// What the end of the stream means, when it comes before the answer was complete.
+    /// Handles the end of a stream that ended before the response was complete.
     fn end(&mut self) -> Result<Vec<ResponseEvent>, Failure>;
 }
 
-/// The wire that this provider speaks.
+/// The wire of this provider.
 pub fn wire_of(provider: &Provider) -> Box<dyn Wire> {
     match provider.wire {
         WireKind::Responses => Box::new(Responses::of(provider)),
@@ -40,7 +40,7 @@ pub fn wire_of(provider: &Provider) -> Box<dyn Wire> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    //! What the tests of both wires need.
+    //! Helpers for the tests of both wires.
 
     use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ pub(crate) mod tests {
     use crate::item::Item;
     use crate::sse::Decoder;
 
-    /// A plain question.
+    /// A plain request.
     pub(crate) fn request(items: Vec<Item>) -> Request {
         Request {
             model: "m".to_owned(),
@@ -65,7 +65,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What a whole stream comes to, as a client sees it.
+    /// Reads a whole stream, as a client does.
     pub(crate) fn read_all(
         reader: &mut dyn Reader,
         events: &[SseEvent],
@@ -81,7 +81,7 @@ pub(crate) mod tests {
         Ok(read)
     }
 
-    /// What either wire may say, and what neither does.
+    /// Random streams with events of either wire, and events of neither.
     fn streams() -> impl Strategy<Value = Vec<u8>> {
         const PIECES: &[&str] = &[
             "data: {\"type\":\"response.created\"}\n\n",

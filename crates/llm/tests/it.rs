@@ -1,4 +1,4 @@
-//! Everything that crosses a connection: a client of ours, and a scripted model that answers well or badly.
+//! Tests the client over real connections, with a scripted model that answers well or badly.
 #![forbid(unsafe_code)]
 
 mod it {

@@ -1,5 +1,5 @@
-//! Items as messages. One message of the assistant holds its thoughts, words and calls together; pictures that a tool
-//! returned follow in a message of the user, because a tool's message holds only text.
+//! Writes items as messages. One assistant message holds the model's reasoning, words and calls together. Images that a
+//! tool returned follow in a user message, because a tool message holds only text.
 
 use serde_json::{Value, json};
 
@@ -28,16 +28,16 @@ impl Chat {
     }
 }
 
-/// Writes messages, with what is still being gathered.
+/// Writes messages, and gathers the pieces of the message that is not complete yet.
 struct Writer<'c> {
     chat: &'c Chat,
     written: Vec<String>,
     assistant: Assistant,
-    /// What tools showed, to be told when the last of them has answered.
+    /// Images that tools returned. They are written when the last tool of a group of calls has answered.
     images: Vec<Value>,
 }
 
-/// A message of the assistant that is being put together.
+/// An assistant message that is being put together.
 #[derive(Default)]
 struct Assistant {
     thoughts: Vec<String>,
@@ -89,7 +89,7 @@ impl Writer<'_> {
 
     fn end_assistant(&mut self) {
         let Assistant { thoughts, words, calls } = std::mem::take(&mut self.assistant);
-        // Thoughts alone are no message: they led to nothing that is left.
+        // Reasoning alone makes no message: the words or calls that it led to are not there.
         if words.is_empty() && calls.is_empty() {
             return;
         }
@@ -114,8 +114,8 @@ impl Writer<'_> {
     }
 }
 
-/// Many servers unpack the arguments of calls that are long past and refuse the whole conversation when one of them is not
-/// an object, so what the model got wrong goes back as the text it was.
+/// Many servers parse the arguments of past calls and reject the whole conversation when one of them is not a JSON
+/// object. So arguments that the model got wrong are sent back as a string.
 fn call_of(call: &Call) -> Value {
     let arguments = match &call.input {
         Input::Arguments(text) if is_object(text) => text.clone(),
@@ -132,7 +132,7 @@ fn is_object(text: &str) -> bool {
     serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok()
 }
 
-/// A text where there are no pictures: more servers understand it than a list of parts.
+/// A plain string where there are no images: more servers understand it than a list of parts.
 fn content_of(parts: &[ContentPart]) -> Value {
     if parts.iter().any(|part| matches!(part, ContentPart::Image(_))) {
         return parts.iter().map(part_of).collect();

@@ -1,4 +1,5 @@
-//! Reads an answer of the chat wire: pieces of one message are gathered, and become items when the answer is complete.
+//! Reads a response of the chat wire: gathers the pieces of one message, and returns items when the response is
+//! complete.
 
 use std::collections::HashSet;
 
@@ -14,22 +15,23 @@ use crate::request::{Request, ToolSpec};
 use crate::sse::{LONGEST_EVENT, SseEvent};
 use crate::wire::Reader;
 
-/// More calls than this in one answer are a fault, not a plan.
+/// A response with more calls than this is a malfunction of the model or of the provider.
 const MOST_CALLS: usize = 512;
-/// The longest answer, all its pieces together.
+/// The longest response, in bytes of all its pieces together.
 const LONGEST_ANSWER: usize = LONGEST_EVENT;
 
-/// Reads an answer.
+/// Reads one response.
 pub(super) struct ChatReader {
     provider: String,
-    /// Tools that take free text, which this wire offers as functions.
+    /// Names of the tools that take free text, which this wire offers as functions.
     with_text: HashSet<String>,
-    /// Makes names for calls that come without: no earlier item of the conversation can have the same.
+    /// Distinguishes the ids that are made up for calls without one: no earlier item of the conversation can have the
+    /// same.
     asked: usize,
     gathered: Gathered,
 }
 
-/// The answer so far.
+/// The response so far.
 #[derive(Default)]
 struct Gathered {
     started: bool,
@@ -41,7 +43,7 @@ struct Gathered {
     size: usize,
 }
 
-/// A call that is being written.
+/// A call whose pieces are still arriving.
 struct Written {
     index: Option<u64>,
     id: String,
@@ -50,7 +52,7 @@ struct Written {
 }
 
 impl ChatReader {
-    /// One for the answer to this request, of a provider of this name.
+    /// A reader for the response of the provider with this name to this request.
     pub(super) fn of(provider: &str, request: &Request) -> Self {
         let with_text = request.tools.iter().filter_map(|tool| match tool {
             ToolSpec::Custom { name, .. } => Some(name.clone()),
@@ -83,7 +85,7 @@ impl ChatReader {
         Ok(())
     }
 
-    /// The items, once all pieces are there.
+    /// The items of the response, once all pieces have arrived.
     fn complete(&mut self) -> Result<Vec<ResponseEvent>, Failure> {
         let gathered = std::mem::take(&mut self.gathered);
         match gathered.finish.as_deref() {
@@ -116,7 +118,7 @@ impl ChatReader {
         let Written { id, name, arguments, .. } = written;
         let input = match () {
             () if self.with_text.contains(&name) => Input::Text(free_text(arguments)),
-            // A function without parameters is often called with nothing at all.
+            // Models often call a function without parameters with an empty text.
             () if arguments.trim().is_empty() => Input::Arguments("{}".to_owned()),
             () => Input::Arguments(arguments),
         };
@@ -133,7 +135,8 @@ impl Reader for ChatReader {
         }
     }
 
-    /// Some leave out the last word, but none the reason why they stopped.
+    /// The end of the stream. Some providers leave out the final `[DONE]`, but all of them send the reason why they
+    /// stopped.
     fn end(&mut self) -> Result<Vec<ResponseEvent>, Failure> {
         if self.gathered.finish.is_some() {
             return self.complete();
@@ -142,7 +145,7 @@ impl Reader for ChatReader {
     }
 }
 
-/// The free text inside the arguments, or the arguments themselves where a model wrote the text as it is.
+/// The free text inside the arguments, or the arguments themselves where a model did not wrap its text in an object.
 fn free_text(arguments: String) -> String {
     let value: Value = serde_json::from_str(&arguments).unwrap_or_default();
     match value.get(INPUT).and_then(Value::as_str) {
@@ -168,7 +171,7 @@ impl Gathered {
     }
 
     fn delta(&mut self, delta: Delta, events: &mut Vec<ResponseEvent>) {
-        // Some send the same thought under both names.
+        // Some providers send the same reasoning under both names.
         let thought = delta.reasoning.and_then(text).or_else(|| delta.reasoning_content.and_then(text));
         if let Some(thought) = thought {
             self.size += thought.len();
@@ -207,8 +210,8 @@ impl Gathered {
         None
     }
 
-    /// The call that a piece belongs to: the last one of its index, or simply the last where there are no indices. Some
-    /// give every call the same index, so a name with another id begins a call of its own.
+    /// The call that a piece belongs to: the last one with its index, or the last of all where there are no indices.
+    /// Some providers give every call the same index, so a name with another id begins a new call.
     fn continued(&mut self, index: Option<u64>, id: &str, name: &str) -> Option<&mut Written> {
         let mut calls = self.calls.iter_mut().rev();
         let call = calls.find(|call| index.is_none() || call.index == index)?;
@@ -217,7 +220,7 @@ impl Gathered {
     }
 }
 
-/// The arguments of a piece; some send an object where a text belongs.
+/// The arguments of a piece. Some providers send an object instead of a text.
 fn arguments_text(value: Value) -> String {
     match value {
         Value::String(text) => text,

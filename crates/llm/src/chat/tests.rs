@@ -1,4 +1,4 @@
-//! The chat wire, held against data.
+//! Tests the chat wire against recorded data.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn items_become_messages() {
             { "role": "tool", "tool_call_id": "c2", "content": "2" },
         ]),
     );
-    // Pictures wait until the last tool has answered.
+    // Images wait until the last tool has answered.
     check(
         &[
             Item::call(one.clone()),
@@ -147,14 +147,14 @@ fn items_become_messages() {
         &[Item::message(Role::User, vec![ContentPart::Text("look".to_owned()), image()])],
         json!([{ "role": "user", "content": [{ "type": "text", "text": "look" }, url] }]),
     );
-    // What led to nothing, and what belongs to another wire, is left out.
+    // Reasoning that led to nothing, and items that belong to another wire, are left out.
     let search = Item::from_json(r#"{"type":"web_search_call","id":"w"}"#).unwrap();
     let sealed = Item::from_json(r#"{"type":"reasoning","summary":[],"encrypted_content":"x"}"#).unwrap();
     check(
         &[Item::reasoning("hm"), Item::user("a"), search, sealed, said("b")],
         json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }]),
     );
-    // Arguments that are none go back as a text, or servers would refuse the conversation for ever.
+    // Arguments that are not JSON go back as a text, or servers would reject the conversation for ever.
     check(
         &[Item::call(function("c1", "{oops"))],
         json!([{ "role": "assistant", "content": null, "tool_calls": [call("c1", "f", r#"{"input":"{oops"}"#)] }]),
@@ -272,7 +272,7 @@ fn calls_are_understood_however_they_are_numbered_and_worded() {
             [ResponseEvent::Started].into_iter().chain(events).chain(items).chain([NO_USAGE]).collect();
         check(&chunks.iter().map(String::as_str).collect::<Vec<_>>(), &Ok(expected));
     };
-    // All under one index, told apart by their ids.
+    // All calls have the same index and are distinguished by their ids.
     check_calls(
         &[
             r#"[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]"#,
@@ -281,12 +281,12 @@ fn calls_are_understood_however_they_are_numbered_and_worded() {
         ],
         &[function("a", "{}"), function("b", r#"{"x":1}"#)],
     );
-    // Without any index, and without an id: that is made up from the place in the conversation.
+    // Calls without an index or an id: the id is made up from the position in the conversation.
     check_calls(
         &[r#"[{"function":{"name":"f","arguments":"{"}}]"#, r#"[{"function":{"arguments":"}"}}]"#],
         &[function("call_1_0", "{}")],
     );
-    // Nothing, an object, and what is no JSON at all.
+    // Empty arguments, an object, and a text that is not JSON.
     check_calls(&[r#"[{"index":0,"id":"a","function":{"name":"f"}}]"#], &[function("a", "{}")]);
     check_calls(
         &[r#"[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]"#],
@@ -296,7 +296,7 @@ fn calls_are_understood_however_they_are_numbered_and_worded() {
         &[r#"[{"index":0,"id":"a","function":{"name":"f","arguments":"{oops"}}]"#],
         &[function("a", "{oops")],
     );
-    // Free text that was not wrapped.
+    // Free text that the model did not wrap in an object.
     check_calls(
         &[r#"[{"index":0,"id":"a","function":{"name":"apply_patch","arguments":"*** Begin"}}]"#],
         &[patch("a", "*** Begin")],

@@ -1,4 +1,4 @@
-//! Answers that are none: a status that is not 200, or something that is no stream of events.
+//! Reads error responses: a status other than 200, or a body that is not a stream of events.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::Client;
 use crate::failure::{Failure, Remedy};
 use crate::provider_error::{Complaint, shortened};
 
-/// The most of a refusal that is read; the reason stands at its beginning.
+/// The longest part of an error body that is read; the reason stands at its beginning.
 const LONGEST_BODY: usize = 64 * 1024;
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
-/// A refusal whose words are still to come.
+/// An error response whose body has not been read yet.
 pub(super) struct ErrorResponse<'c> {
     client: &'c Client,
     status: StatusCode,
@@ -25,14 +25,14 @@ pub(super) struct ErrorResponse<'c> {
     location: Option<String>,
 }
 
-/// The refusal that this head announces, if it does.
+/// Recognizes an error response by its head.
 pub(super) fn of<'c>(
     client: &'c Client,
     status: StatusCode,
     headers: &HeaderMap,
 ) -> Option<ErrorResponse<'c>> {
     let kind = text(headers, &CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
-    // Not everybody names the type of a stream, but these two are never one.
+    // Not every provider sends the content type of a stream, but these two types are never a stream.
     let foreign = ["application/json", "text/html"].iter().any(|other| kind.starts_with(other));
     (status != StatusCode::OK || foreign).then(|| ErrorResponse {
         client,
@@ -44,10 +44,10 @@ pub(super) fn of<'c>(
 }
 
 impl ErrorResponse<'_> {
-    /// Reads the words, and says what they mean.
+    /// Reads the body, and returns the failure that it describes.
     pub(super) async fn read(self, body: Incoming) -> Failure {
         let body = Limited::new(body, LONGEST_BODY).collect();
-        // timer: a refusal is whole at once, or its words are not worth waiting for.
+        // timer: an error body arrives at once, or it is not worth waiting for.
         let body = tokio::time::timeout(self.client.0.provider.connect_timeout, body).await;
         let bytes = body.ok().and_then(Result::ok).map(Collected::to_bytes).unwrap_or_default();
         self.judged(&String::from_utf8_lossy(&bytes))
@@ -111,8 +111,8 @@ impl ErrorResponse<'_> {
     }
 }
 
-/// When to come again, as headers say it: in milliseconds, in seconds, or by a date, which is held against the date of the
-/// answer so that it does not matter whose clock is right.
+/// The delay that the response's headers ask for: in milliseconds, in seconds, or as a date. A date is compared with
+/// the date of the response, so that a wrong clock on either side does not matter.
 fn asked_to_wait(headers: &HeaderMap) -> Option<Duration> {
     let milliseconds = text(headers, &RETRY_AFTER_MS).and_then(|value| value.trim().parse::<f64>().ok());
     if let Some(wait) = milliseconds.and_then(|value| Duration::try_from_secs_f64(value / 1000.0).ok()) {

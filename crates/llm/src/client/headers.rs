@@ -1,4 +1,4 @@
-//! What is sent above every request.
+//! The headers of every request.
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, PROXY_AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -9,11 +9,12 @@ use crate::http::{Address, OURSELVES, basic};
 use crate::provider::Provider;
 use crate::request::Request;
 
-/// Tells whoever keeps books which conversation a request belongs to, and where its cache is.
+/// Lets a provider or gateway that keeps logs attribute a request to its conversation, and find the conversation's
+/// cache.
 const CONVERSATION: HeaderName = HeaderName::from_static("thread-id");
 const ROOT: HeaderName = HeaderName::from_static("session-id");
 
-/// The headers of every request; those that the provider asks for replace ours.
+/// The headers of every request; those that the provider's description names replace the default ones.
 pub(super) fn of(provider: &Provider, address: &Address) -> Result<HeaderMap, BadProvider> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -23,7 +24,7 @@ pub(super) fn of(provider: &Provider, address: &Address) -> Result<HeaderMap, Ba
         headers.insert(HOST, host);
     }
     if let Some(key) = provider.key.as_ref().filter(|key| !key.reveal().is_empty()) {
-        // In one piece, so that no shorter copy is left behind.
+        // Built in one piece, so that no shorter copy of the key stays in memory.
         let value = HeaderValue::from_str(&Zeroizing::new(["Bearer ", key.reveal()].concat()));
         let mut value = value.map_err(|_| BadProvider::Key {
             provider: provider.name.clone(),
@@ -51,7 +52,7 @@ fn add(headers: &mut HeaderMap, (name, value): (&str, &str)) -> Option<()> {
     Some(())
 }
 
-/// Adds what belongs to one conversation.
+/// Adds the headers that belong to one conversation.
 pub(super) fn add_conversation(headers: &mut HeaderMap, request: &Request) {
     for (name, value) in [(CONVERSATION, &request.thread), (ROOT, &request.cache_key)] {
         if let (Ok(value), false) = (HeaderValue::from_str(value), headers.contains_key(&name)) {

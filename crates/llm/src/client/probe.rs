@@ -1,4 +1,4 @@
-//! Tries the way to a provider step by step, for people who want to know where it ends.
+//! Tests the connection to a provider step by step, so that a user sees which step fails.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -13,74 +13,74 @@ use crate::failure::Failure;
 use crate::http::{Connection, Stream};
 use crate::provider_error::Complaint;
 
-/// The longest list of models that is read.
+/// The longest list of models that is read, in bytes.
 const LONGEST_LIST: usize = 8 * 1024 * 1024;
 
-/// How far the way goes. The last step is the one that failed, if one did.
+/// The result of testing a provider. The last step is the one that failed, if one did.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// What was tried, in order.
+    /// The steps that were tried, in order.
     pub steps: Vec<ProbeStep>,
 }
 
-/// A step, and what came of it.
+/// A step and its result.
 #[derive(Clone, Debug)]
 pub struct ProbeStep {
-    /// Which.
+    /// The kind of step.
     pub kind: StepKind,
-    /// How long it took.
+    /// The time that the step took.
     pub took: Duration,
-    /// What was found, or why nothing was.
+    /// The result of the step, or why it failed.
     pub found: Result<ProbeFinding, Failure>,
 }
 
 /// The steps, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// The name is looked up; the proxy's, where there is one.
+    /// Look up the provider's name, or the proxy's where there is one.
     LookUp,
-    /// A socket is connected.
+    /// Connect a socket.
     Connect,
-    /// The proxy is asked to connect further.
+    /// Ask the proxy for a connection to the provider.
     Tunnel,
-    /// The connection is encrypted, and the certificate checked.
+    /// Encrypt the connection, and check the certificate.
     Encrypt,
-    /// The provider is asked for its models, with the key.
+    /// Ask the provider for its models, with the key.
     Models,
 }
 
-/// What a step found.
+/// The result of a step that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeFinding {
-    /// These addresses.
+    /// The addresses of the name.
     Addresses(Vec<SocketAddr>),
-    /// This one answers.
+    /// The address that accepted the connection.
     Address(SocketAddr),
-    /// It went well; there is nothing more to say.
+    /// Success without further details.
     Passed,
-    /// The models on offer.
+    /// The models that the provider offers.
     Models(Vec<String>),
-    /// It is there, but lists no models; whether the key is good is not known.
+    /// The provider answers, but does not list models; so it is unknown whether the key is valid.
     NoList {
-        /// What it answered instead.
+        /// The status of its response.
         status: u16,
     },
 }
 
 impl Probe {
-    /// Whether all went well.
+    /// Whether all steps succeeded.
     pub fn passed(&self) -> bool {
         self.failure().is_none()
     }
 
-    /// Why it did not.
+    /// The failure of the last step, if it failed.
     pub fn failure(&self) -> Option<&Failure> {
         self.steps.iter().find_map(|step| step.found.as_ref().err())
     }
 }
 
 impl Client {
-    /// Tries the way to the provider on a fresh connection: its name, the socket, encryption, and `GET {base_url}/models`.
+    /// Tests a fresh connection to the provider: its name, the socket, encryption, and `GET {base_url}/models`.
     pub async fn probe(&self) -> Probe {
         let mut probe = Probe { steps: Vec::new() };
         if let Some(connection) = self.probe_connection(&mut probe).await {
@@ -89,7 +89,7 @@ impl Client {
         probe
     }
 
-    /// The models on offer, as the provider names them.
+    /// The models that the provider offers, by the provider's names.
     pub async fn models(&self) -> Result<Vec<String>, Failure> {
         match self.models_on(self.0.connector.connect().await?).await? {
             ProbeFinding::Models(models) => Ok(models),
@@ -120,7 +120,7 @@ impl Client {
     async fn models_on(&self, connection: Connection) -> Result<ProbeFinding, Failure> {
         let message = self.message(http::Method::GET, "/models", Bytes::new());
         let exchange = self.on(connection, message).await.map_err(|lost| self.lost(lost))?;
-        // The connection must live until the body was read.
+        // Dropping the connection closes it, so it must live until the body was read.
         let (head, body) = exchange.response.into_parts();
         if matches!(head.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
             return Ok(ProbeFinding::NoList { status: head.status.as_u16() });

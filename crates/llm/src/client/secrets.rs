@@ -1,8 +1,8 @@
-//! Keeps what is secret out of messages: a provider may repeat what it was sent.
+//! Removes secrets from messages: a provider's error may repeat the headers or the key that it received.
 
 use crate::provider::{Key, Provider};
 
-/// What is shorter is no secret, and would spoil words that happen to hold it.
+/// A shorter value is not taken for a secret: hiding it would spoil words that happen to contain it.
 const SHORTEST: usize = 6;
 
 /// The secrets of a provider.
@@ -18,12 +18,12 @@ impl Secrets {
         let words = provider.headers.iter().flat_map(words);
         let all = provider.key.clone().into_iter().chain(proxy).chain(added).chain(words);
         let mut secrets: Vec<Key> = all.filter(|key| key.reveal().len() >= SHORTEST).collect();
-        // A secret that holds another one goes first, or a part of it would be left.
+        // A secret that contains another one is replaced first, or a part of it would be left.
         secrets.sort_by_key(|key| std::cmp::Reverse(key.reveal().len()));
         Self(secrets)
     }
 
-    /// The text without them.
+    /// The text without the secrets.
     pub(super) fn hide(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, key| text.replace(key.reveal(), "(hidden)"))
     }

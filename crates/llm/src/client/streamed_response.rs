@@ -1,4 +1,4 @@
-//! An answer while it arrives.
+//! A response while it arrives.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use crate::http::Connection;
 use crate::sse::{Decoder, SseEvent};
 use crate::wire::Reader;
 
-/// An answer that arrives piece by piece. Dropping it ends the exchange: unless it was complete, the connection is closed,
-/// which is how a provider hears that nobody listens any more.
+/// A response that arrives piece by piece. Dropping it ends the exchange: unless the response was complete, the
+/// connection is closed, which signals the provider to stop generating.
 pub struct StreamedResponse {
     client: Client,
     state: State,
     decoder: Decoder,
     reader: Box<dyn Reader>,
-    /// Read, but not asked for yet.
+    /// Events that were read, but not returned yet.
     waiting: VecDeque<ResponseEvent>,
 }
 
@@ -41,8 +41,8 @@ impl StreamedResponse {
         }
     }
 
-    /// The next piece; `None` after [`Event::Completed`]. After a failure the same failure comes again. May be dropped
-    /// while it waits, and asked again: nothing is lost.
+    /// The next event; `None` after [`ResponseEvent::Completed`]. After a failure the same failure is returned again.
+    /// Cancel-safe: the future may be dropped and the method called again without losing anything.
     pub async fn next(&mut self) -> Result<Option<ResponseEvent>, Failure> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
@@ -52,7 +52,7 @@ impl StreamedResponse {
                 State::Complete => return Ok(None),
                 State::Failed(failure) => return Err(failure.clone()),
                 State::Arriving { body, .. } => {
-                    // timer: a provider that has fallen silent in the middle.
+                    // timer: a provider that falls silent in the middle of a response.
                     let frame = tokio::time::timeout(self.client.0.provider.idle_timeout, body.frame()).await;
                     match frame {
                         Ok(Some(Ok(frame))) => {
@@ -86,7 +86,7 @@ impl StreamedResponse {
         }
     }
 
-    /// The stream has ended.
+    /// Handles the end of the stream.
     fn end(&mut self) {
         match self.reader.end() {
             Ok(pieces) => {
@@ -97,7 +97,7 @@ impl StreamedResponse {
         }
     }
 
-    /// The connection is kept; what may still come on it is looked at when it is wanted again.
+    /// Keeps the connection. Bytes that still follow on it are read when the connection is taken again.
     fn complete(&mut self) {
         if let State::Arriving { connection, body } = std::mem::replace(&mut self.state, State::Complete) {
             self.client.0.pool.put(connection, body);

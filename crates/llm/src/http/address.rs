@@ -1,4 +1,4 @@
-//! A provider's address, taken apart once.
+//! A provider's address, parsed once.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use crate::provider::{Key, Provider, port_of};
 
-/// Where requests go.
+/// The address to which requests are sent.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     /// Whether the connection is encrypted.
@@ -14,9 +14,9 @@ pub(crate) struct Address {
     /// The name or address, without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// What every path begins with; does not end in a slash.
+    /// The prefix of every path; does not end in a slash.
     prefix: String,
-    /// With its question mark, or empty. Some providers want their key here.
+    /// The query with its question mark, or empty. Some providers want their key here.
     query: Zeroizing<String>,
 }
 
@@ -26,13 +26,13 @@ impl fmt::Debug for Address {
     }
 }
 
-/// An address that no request can be sent to.
+/// An invalid provider address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the address of {provider} is not one: {address} (it looks like https://host/v1)")]
 pub struct BadAddress {
-    /// Whose it is.
+    /// The provider's name.
     pub provider: String,
-    /// As it was given, without a name and a password in it.
+    /// The address as it was given, without user name and password.
     pub address: String,
 }
 
@@ -66,17 +66,17 @@ impl Address {
         })
     }
 
-    /// What is asked for, on a connection to the provider itself.
+    /// The request target on a connection to the provider itself.
     pub(crate) fn target(&self, path: &str) -> String {
         format!("{}{path}{}", self.prefix, *self.query)
     }
 
-    /// What is asked for, of a proxy.
+    /// The absolute request target, for a proxy that forwards requests.
     pub(crate) fn whole(&self, path: &str) -> String {
         format!("http://{}{}", self.authority(), self.target(path))
     }
 
-    /// The host, and the port unless it goes without saying.
+    /// The host, and the port unless it is the scheme's default.
     pub(crate) fn authority(&self) -> String {
         match (self.secure, self.port) {
             (true, 443) | (false, 80) => self.bracketed(),
@@ -84,7 +84,7 @@ impl Address {
         }
     }
 
-    /// Host and port, as people and proxies read them.
+    /// Host and port, as messages and proxies show them.
     pub(crate) fn place(&self) -> String {
         format!("{}:{}", self.bracketed(), self.port)
     }
@@ -94,7 +94,7 @@ impl Address {
     }
 }
 
-/// What stands before an `@` may be a password.
+/// Removes the part before an `@`, which may contain a password.
 fn without_credentials(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Making a connection, step by step: the name, the socket, the proxy's tunnel, encryption, HTTP. Each step can be taken
-//! alone, so that a check can say which one fails.
+//! Makes a connection, step by step: name lookup, socket, the proxy's tunnel, encryption, HTTP. Each step can be made
+//! alone, so that a probe can say which one fails.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,12 +25,12 @@ use crate::failure::{Failure, Remedy};
 use crate::provider::{Certificates, Key, Provider};
 use crate::proxy::{Proxy, ProxyKind};
 
-/// Bytes both ways, encrypted or not.
+/// A stream of bytes in both directions, encrypted or not.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// A connection that nothing has been said on.
+/// A connection on which no request was sent yet.
 pub(crate) type Stream = Box<dyn Transport>;
 
 /// Makes connections to one provider.
@@ -43,13 +43,13 @@ pub(crate) struct Connector {
     tls: OnceLock<Result<TlsConnector, String>>,
 }
 
-/// A connection on which requests can be made. Dropping it closes it.
+/// A connection for requests. Dropping it closes it.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     _driver: Driver,
 }
 
-/// The task that moves a connection's bytes; it ends with its owner.
+/// The task that moves a connection's bytes; it is aborted when its owner is dropped.
 struct Driver(JoinHandle<()>);
 
 impl Drop for Driver {
@@ -59,7 +59,7 @@ impl Drop for Driver {
 }
 
 impl Connection {
-    /// Makes a request; the head of the answer is here when this returns.
+    /// Sends a request; returns when the head of the response has arrived.
     pub(crate) async fn send(
         &mut self,
         request: http::Request<Full<Bytes>>,
@@ -89,17 +89,17 @@ impl Connector {
         &self.address
     }
 
-    /// What must be sent with each request, where a proxy forwards them.
+    /// The proxy that forwards each request, if there is one: its credentials must be sent with each request.
     pub(crate) fn forwarding(&self) -> Option<&Proxy> {
         self.proxy.as_ref().filter(|proxy| proxy.forwards_requests() && !self.address.secure)
     }
 
-    /// Whether a proxy connects us to the provider.
+    /// Whether a proxy tunnels the connection to the provider.
     pub(crate) fn is_tunnelled(&self) -> bool {
         self.proxy.is_some() && self.forwarding().is_none()
     }
 
-    /// Takes all the steps.
+    /// Makes all steps.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         let steps = async {
             let addresses = self.look_up().await?;
@@ -111,7 +111,7 @@ impl Connector {
         self.in_time(steps).await
     }
 
-    /// Does something within the time that a connection may take.
+    /// Runs a step within the time that a connection may take.
     pub(crate) async fn in_time<T>(
         &self,
         step: impl Future<Output = Result<T, Failure>>,
@@ -136,8 +136,8 @@ impl Connector {
         }
     }
 
-    /// Connects to the first of these that answers. Each gets its share of the time, so that one that swallows everything
-    /// leaves some for the next.
+    /// Connects to the first of these addresses that answers. Each gets its share of the time, so that an address that
+    /// silently drops packets leaves time for the next one.
     pub(crate) async fn dial(&self, addresses: &[SocketAddr]) -> Result<(Stream, SocketAddr), Failure> {
         let began = Instant::now();
         let mut last = io::Error::from(io::ErrorKind::NotFound);
@@ -147,7 +147,7 @@ impl Connector {
             // timer: the share of this address.
             match tokio::time::timeout(share, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => {
-                    // Questions are written whole; waiting for more to send with them only costs time.
+                    // Requests are written in one piece; Nagle's algorithm would only delay them.
                     let _ = stream.set_nodelay(true);
                     return Ok((Box::new(stream), address));
                 }
@@ -158,7 +158,7 @@ impl Connector {
         Err(Failure::passing(format!("cannot connect to {}: {last}", self.hop())))
     }
 
-    /// Has the proxy connect us to the provider, unless it forwards each request.
+    /// Asks the proxy for a tunnel to the provider, unless it forwards each request.
     pub(crate) async fn tunnel(&self, stream: Stream) -> Result<Stream, Failure> {
         let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_tunnelled()) else { return Ok(stream) };
         match proxy.kind {
@@ -174,7 +174,7 @@ impl Connector {
     async fn http_tunnel(&self, stream: Stream, proxy: &Proxy) -> Result<Stream, Failure> {
         let lost = |error: hyper::Error| Failure::passing(format!("{} broke off: {error}", self.hop()));
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(lost)?;
-        // It ends by itself when the connection has become a tunnel, or with the tunnel's owner before.
+        // The task ends by itself when the connection has become a tunnel, or earlier with the tunnel's owner.
         let driver = Driver(tokio::spawn(async move { drop(connection.with_upgrades().await) }));
         let response = sender.send_request(connect_request(&self.address, proxy)).await.map_err(lost)?;
         if !response.status().is_success() {
@@ -190,7 +190,7 @@ impl Connector {
         Failure { remedy, message: format!("{} refuses to connect: {status}", self.hop()) }
     }
 
-    /// Encrypts the connection, where the address says so.
+    /// Encrypts the connection, if the address is `https`.
     pub(crate) async fn encrypt(&self, stream: Stream) -> Result<Stream, Failure> {
         if !self.address.secure {
             return Ok(stream);
@@ -213,7 +213,7 @@ impl Connector {
         }
     }
 
-    /// Begins to speak HTTP.
+    /// Performs the HTTP handshake.
     pub(crate) async fn begin(&self, stream: Stream) -> Result<Connection, Failure> {
         match http1::handshake(TokioIo::new(stream)).await {
             Ok((sender, connection)) => {
@@ -231,7 +231,7 @@ impl Connector {
         }
     }
 
-    /// Who is connected to, in words.
+    /// A description of the first hop, for messages.
     fn hop(&self) -> String {
         match &self.proxy {
             Some(proxy) => format!("the proxy {proxy}"),
@@ -244,7 +244,7 @@ fn connect_request(address: &Address, proxy: &Proxy) -> http::Request<Empty<Byte
     let mut request = http::Request::new(Empty::new());
     *request.method_mut() = http::Method::CONNECT;
     let place = address.place();
-    // The place was read from an address, so it can be written into one.
+    // Host and port come from an address that was parsed before, so they parse here as well.
     if let (Ok(uri), Ok(host)) = (place.parse(), HeaderValue::from_str(&place)) {
         *request.uri_mut() = uri;
         request.headers_mut().insert(HOST, host);
@@ -255,7 +255,7 @@ fn connect_request(address: &Address, proxy: &Proxy) -> http::Request<Empty<Byte
     request
 }
 
-/// The header by which a proxy knows its users.
+/// The `Basic` credentials for a proxy.
 pub(crate) fn basic(credentials: &Key) -> Option<HeaderValue> {
     let encoded = Zeroizing::new(base64::engine::general_purpose::STANDARD.encode(credentials.reveal()));
     let mut value = HeaderValue::from_str(&Zeroizing::new(["Basic ", &encoded].concat())).ok()?;

@@ -1,4 +1,4 @@
-//! Connections that are kept for the next question. Nothing runs here: a connection is looked at when it is wanted.
+//! Idle connections, kept for the next request. No task watches them: a connection is checked when it is taken.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,27 +8,27 @@ use hyper::body::Incoming;
 
 use super::Connection;
 
-/// As many as agents of one provider ask at the same time.
+/// As many as agents of one provider usually send requests at the same time.
 const MOST_KEPT: usize = 8;
-/// Servers and what stands before them close what is idle for longer.
+/// Servers and the load balancers before them close connections that are idle for longer.
 const LONGEST_IDLE: Duration = Duration::from_secs(50);
-/// How long the end of a complete answer is waited for. It mostly came with the last event; who keeps a stream open for
-/// longer costs no more than a new connection does.
+/// The longest time to wait for the end of the body of a complete response. It mostly came with the last event; a
+/// server that keeps a stream open for longer costs us no more than a new connection.
 const LONGEST_END: Duration = Duration::from_millis(50);
 
-/// The connections.
+/// The idle connections.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Vec<IdleConnection>>);
 
 struct IdleConnection {
     connection: Connection,
-    /// The end of the last answer, which may not have come yet when its last event was read.
+    /// The end of the body of the last response, which may not have arrived yet when its last event was read.
     rest: Incoming,
     since: Instant,
 }
 
 impl Pool {
-    /// Keeps a connection whose answer was complete.
+    /// Keeps a connection whose response was complete.
     pub(crate) fn put(&self, connection: Connection, rest: Incoming) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MOST_KEPT {
@@ -37,7 +37,7 @@ impl Pool {
         kept.push(IdleConnection { connection, rest, since: Instant::now() });
     }
 
-    /// The connection that was used last, of those that are still good.
+    /// The most recently used of the connections that are still good.
     pub(crate) async fn take(&self) -> Option<Connection> {
         while let Some(candidate) = self.pop() {
             if let Some(connection) = candidate.if_good().await {
@@ -57,7 +57,7 @@ impl IdleConnection {
         if self.since.elapsed() > LONGEST_IDLE {
             return None;
         }
-        // timer: a stream that does not end although its answer is complete.
+        // timer: a stream that does not end although its response is complete.
         let ended = tokio::time::timeout(LONGEST_END, end_of(&mut self.rest)).await;
         (ended == Ok(Ended::Well) && !self.connection.is_closed()).then_some(self.connection)
     }
@@ -69,7 +69,7 @@ enum Ended {
     Badly,
 }
 
-/// Reads what may follow an answer that is complete.
+/// Reads the rest of a body whose response is complete.
 async fn end_of(rest: &mut Incoming) -> Ended {
     loop {
         match rest.frame().await {

@@ -1,4 +1,4 @@
-//! Being connected by a SOCKS 5 proxy: RFC 1928, with the user name and password of RFC 1929.
+//! The client side of SOCKS 5: RFC 1928, with the user name and password of RFC 1929.
 
 use std::io;
 use std::net::IpAddr;
@@ -16,13 +16,13 @@ const VERSION: u8 = 5;
 const CONNECT: u8 = 1;
 const NO_AUTHENTICATION: u8 = 0;
 const PASSWORD: u8 = 2;
-/// The version of the exchange about the password, which is one of its own.
+/// The version of the password sub-negotiation, which is numbered separately.
 const PASSWORD_VERSION: u8 = 1;
 const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// The connection that is asked of the proxy.
+/// A request to a proxy to connect to an address.
 pub(super) struct ConnectRequest<'a> {
     pub(super) address: &'a Address,
     pub(super) lookup: NameLookup,
@@ -30,7 +30,7 @@ pub(super) struct ConnectRequest<'a> {
     pub(super) credentials: &'a Option<Key>,
 }
 
-/// Why the proxy made no connection.
+/// The reason why the proxy made no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SocksError {
     #[error("broke off: {0}")]
@@ -53,7 +53,7 @@ pub(super) enum SocksError {
     Refused(Reply),
 }
 
-/// The code by which a proxy answers a request to connect.
+/// The code of the proxy's reply to a connect request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply(u8);
 
@@ -75,7 +75,7 @@ impl std::fmt::Display for Reply {
 }
 
 impl SocksError {
-    /// The failure, with the name of the proxy that this is about.
+    /// The failure, with the name of the proxy.
     pub(super) fn into_failure(self, proxy: &str) -> Failure {
         let may_pass =
             matches!(self, Self::Io(_) | Self::NotFound { .. } | Self::Refused(Reply(1 | 3 | 4 | 5 | 6)));
@@ -84,7 +84,7 @@ impl SocksError {
     }
 }
 
-/// Has the proxy connect this stream to the address.
+/// Asks the proxy to connect this stream to the address.
 pub(super) async fn connect(mut stream: Stream, wanted: &ConnectRequest<'_>) -> Result<Stream, SocksError> {
     log_in(&mut stream, wanted.credentials.as_ref()).await?;
     let mut request = vec![VERSION, CONNECT, 0];
@@ -124,7 +124,7 @@ async fn show_password(stream: &mut Stream, credentials: &Key) -> Result<(), Soc
     }
 }
 
-/// The kind and the bytes of the address to connect to.
+/// The type and the bytes of the address to connect to.
 async fn destination(wanted: &ConnectRequest<'_>) -> Result<Vec<u8>, SocksError> {
     let host = &wanted.address.host;
     match (host.parse::<IpAddr>(), wanted.lookup) {
@@ -137,7 +137,7 @@ async fn destination(wanted: &ConnectRequest<'_>) -> Result<Vec<u8>, SocksError>
     }
 }
 
-/// The first address that the name has. IPv4 goes first: a proxy always has it, and is asked only once.
+/// The first address of the name. IPv4 is preferred: a proxy always has it, and the request is sent only once.
 async fn look_up(name: &str, port: u16) -> Result<IpAddr, SocksError> {
     let not_found = |source| SocksError::NotFound { name: name.to_owned(), source };
     let found = tokio::net::lookup_host((name, port)).await.map_err(not_found)?;
@@ -153,7 +153,7 @@ fn address_bytes(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// Reads to the end of the reply, as the next byte is the provider's.
+/// Reads exactly to the end of the reply, because the next byte is the provider's.
 async fn read_reply(stream: &mut Stream) -> Result<(), SocksError> {
     let [version, reply, _, kind] = read(stream).await?;
     if version != VERSION {
@@ -171,7 +171,7 @@ async fn read_reply(stream: &mut Stream) -> Result<(), SocksError> {
         }
         _ => return Err(SocksError::NotSocks5),
     };
-    // The address from which the proxy connects, and its port. Nothing depends on them.
+    // The address and port from which the proxy connects. Nothing depends on them.
     let mut bound = vec![0; length + 2];
     stream.read_exact(&mut bound).await?;
     Ok(())

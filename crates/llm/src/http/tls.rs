@@ -1,4 +1,4 @@
-//! Encryption: whom we trust, and what went wrong when we do not.
+//! TLS: the trusted certificates, and the reasons of failed handshakes.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use windlass_tls::Verifier;
 
 use crate::provider::Certificates;
 
-/// Makes the configuration. Certificates of the machine that cannot be read are passed over; extra ones must be good.
+/// Makes the configuration. Certificates of the machine that cannot be read are ignored; extra ones must be valid.
 pub(super) fn configuration(
     certificates: &Certificates,
     extra_roots: Option<&str>,
@@ -28,14 +28,14 @@ pub(super) fn configuration(
     Ok(configuration)
 }
 
-/// The certificates that are trusted, and the same as roots of chains.
+/// The trusted certificates, and the same as a store of roots.
 struct Trusted {
     certificates: Vec<CertificateDer<'static>>,
     roots: RootCertStore,
 }
 
 impl Trusted {
-    /// Those in the named files, else those of the machine, else a list of our own; and the extra ones.
+    /// The certificates in the named files, else those of the machine, else the built-in list; and the extra ones.
     fn find(certificates: &Certificates, extra: Option<&str>) -> Result<Self, String> {
         let mut trusted = if certificates.are_named() {
             Self::named(certificates)?
@@ -83,7 +83,7 @@ impl Trusted {
     }
 }
 
-/// Whether we refused the other side for what it showed, which it will show again.
+/// Whether we rejected the server's certificate. A retry would see the same certificate.
 pub(super) fn is_distrust(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     inner.is_some_and(windlass_tls::is_distrust)

@@ -1,4 +1,4 @@
-//! Reads an answer of the Responses wire.
+//! Reads a response of the Responses wire.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,13 +11,13 @@ use crate::provider_error::Complaint;
 use crate::sse::SseEvent;
 use crate::wire::Reader;
 
-/// Reads an answer.
+/// Reads one response.
 pub(super) struct ResponsesReader {
     provider: String,
 }
 
 impl ResponsesReader {
-    /// One for an answer of a provider of this name.
+    /// A reader for a response of the provider with this name.
     pub(super) fn told_by(provider: &str) -> Self {
         Self { provider: provider.to_owned() }
     }
@@ -40,7 +40,7 @@ impl Reader for ResponsesReader {
     fn read(&mut self, event: &SseEvent) -> Result<Vec<ResponseEvent>, Failure> {
         let data = event.data.as_str();
         let Ok(told) = serde_json::from_str::<EventFields<'_>>(data) else { return Ok(Vec::new()) };
-        // Some say only above the data what it is.
+        // Some providers name the event's type only in the `event:` line.
         let kind = told.kind.as_deref().unwrap_or(&event.event);
         let piece = |make: fn(String) -> ResponseEvent| {
             told.delta.as_ref().and_then(Value::as_str).map(|text| make(text.to_owned()))
@@ -61,7 +61,7 @@ impl Reader for ResponsesReader {
             }
             "response.failed" | "error" => return Err(self.failed(data)),
             "response.incomplete" => return Err(self.incomplete(data)),
-            // A gateway's complaint bears no type at all.
+            // An error of a gateway has no type at all.
             "" if told.error.is_some() => return Err(self.failed(data)),
             _ => None,
         };
@@ -73,7 +73,7 @@ impl Reader for ResponsesReader {
     }
 }
 
-/// The parts of an event that matter. The texts inside are not unpacked before it is known what they are.
+/// The fields of an event that matter. Nested JSON is not parsed before the event's type is known.
 #[derive(Deserialize)]
 struct EventFields<'d> {
     #[serde(rename = "type")]
@@ -93,7 +93,8 @@ fn called(item: &RawValue) -> Option<ResponseEvent> {
     item.as_call().map(|call| ResponseEvent::Calling(call.name.clone()))
 }
 
-/// The item in the bytes it came in, but on one line: outside of its texts a line's end is only a blank.
+/// The item in the bytes in which it arrived, but on one line: in JSON, a line break outside of strings is only
+/// whitespace.
 fn item(item: &RawValue) -> Option<ResponseEvent> {
     let json = item.get().replace(['\n', '\r'], " ");
     Item::from_json(json).ok().map(ResponseEvent::Item)

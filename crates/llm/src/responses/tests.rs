@@ -1,4 +1,4 @@
-//! The Responses wire, held against data.
+//! Tests the Responses wire against recorded data.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Answers that arrive as they should.
+//! Responses that arrive as they should.
 
 use serde_json::json;
 use windlass_llm::{Call, CallId, Content, ContentPart, Input, Item, ResponseEvent, Usage, WireKind};

@@ -1,4 +1,4 @@
-//! Connections are kept while they are good, and closed when nobody listens.
+//! Connections are kept while they are good, and closed when their response is dropped.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -118,13 +118,13 @@ async fn a_refusal_or_a_broken_answer_spoils_no_later_one() {
     model.finish();
 }
 
-/// A provider may close a connection that is idle at any time, even while the next question is on its way.
+/// A provider may close a connection that is idle at any time, even while the next request is on its way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_kept_connection_that_was_closed_is_replaced() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let server = thread::spawn(move || {
-        // Each connection answers once, as if it could go on, and is closed when more is asked.
+        // Each connection answers one request, says that it stays open, and is closed at the next request.
         for _ in 0..3 {
             let (mut stream, _) = listener.accept().unwrap();
             stream.set_read_timeout(Some(windlass_testkit::HANG)).unwrap();

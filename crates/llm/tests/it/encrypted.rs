@@ -67,7 +67,7 @@ async fn extra_certificates_must_be_good() {
     assert!(seen.message.contains("an extra certificate is no good"), "{seen}");
 }
 
-/// Asks a server with such a certificate while those in these files are trusted.
+/// Sends a request to a server with such a certificate while those in these files are trusted.
 async fn asked(acceptor: TlsAcceptor, host: &str, certificates: Certificates) -> Result<String, String> {
     let model = Model::answering(|_| say("hello"));
     let relay = encrypted(acceptor, model.address()).await;
@@ -82,7 +82,7 @@ fn in_file(scratch: &Scratch, pem: &str) -> Certificates {
     Certificates { file: Some(file), directories: Vec::new() }
 }
 
-/// As `openssl req -x509` makes them.
+/// A self-signed certificate, as `openssl req -x509` makes it.
 fn authority_of_itself() -> CertificateParams {
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -1,4 +1,4 @@
-//! Everything that goes wrong with an answer, and what is said about it.
+//! Failures of responses, and their messages.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use windlass_testkit::model::{Gate, Model, Reply, always, call_verbatim, say, th
 
 use super::rig::{BOTH, LATER, ask, client, failure, hello, items, provider, words};
 
-/// Fails over both wires, and says this.
+/// Expects that both wires fail with this remedy and message.
 async fn check(reply: Reply, remedy: Remedy, message: &str) {
     for wire in BOTH {
         let model = Model::playing(vec![always(reply.clone())]);

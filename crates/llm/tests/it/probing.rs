@@ -1,4 +1,4 @@
-//! Trying the way to a provider step by step.
+//! Tests the probe of a connection.
 
 use windlass_llm::{Client, Key, Probe, ProbeFinding, Proxy, StepKind, WireKind};
 use windlass_testkit::model::{MODEL, Model, say};

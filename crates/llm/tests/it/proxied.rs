@@ -1,4 +1,4 @@
-//! The way through a proxy.
+//! Requests through a proxy.
 
 use windlass_llm::{Client, Proxy, Remedy, WireKind};
 use windlass_testkit::model::{Model, say};
@@ -6,7 +6,7 @@ use windlass_testkit::model::{Model, say};
 use super::relay::{Asked, certificate, encrypted, proxy};
 use super::rig::{LATER, failure, hello, provider, words};
 
-/// `me:pass`, as a proxy reads it.
+/// `me:pass` as `Basic` credentials.
 const CREDENTIALS: &str = "Basic bWU6cGFzcw==";
 
 #[tokio::test]

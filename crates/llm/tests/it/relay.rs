@@ -1,4 +1,4 @@
-//! Stands between a client and a scripted model: with a certificate, or as a proxy.
+//! A relay between a client and a scripted model: a TLS server, or a proxy.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-/// A server of a test; it ends with it.
+/// A server of a test; it ends when it is dropped.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
     task: JoinHandle<()>,
@@ -23,19 +23,19 @@ impl Drop for Relay {
     }
 }
 
-/// A certificate for `localhost` that nobody else signed, as PEM, and what serves it.
+/// A self-signed certificate for `localhost`, as PEM, and an acceptor that uses it.
 pub(crate) fn certificate() -> (String, TlsAcceptor) {
     self_signed(&CertificateParams::new(vec!["localhost".to_owned()]).unwrap())
 }
 
-/// The same of another kind.
+/// The same with other parameters.
 pub(crate) fn self_signed(params: &CertificateParams) -> (String, TlsAcceptor) {
     let key = KeyPair::generate().unwrap();
     let made = params.self_signed(&key).unwrap();
     (made.pem(), acceptor(&made, &key))
 }
 
-/// A certificate for `localhost` that an authority of its own signed: the authority's as PEM, and what serves the server's.
+/// A certificate for `localhost` that a test authority signed: the authority's certificate as PEM, and an acceptor.
 pub(crate) fn signed_by_an_authority() -> (String, TlsAcceptor) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -55,7 +55,7 @@ fn acceptor(certificate: &rcgen::Certificate, key: &KeyPair) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config.unwrap()))
 }
 
-/// Takes the encryption off, and passes everything on to this address.
+/// Decrypts connections, and forwards them to this address.
 pub(crate) async fn encrypted(acceptor: TlsAcceptor, to: SocketAddr) -> Relay {
     serving(move |stream| {
         let acceptor = acceptor.clone();
@@ -68,7 +68,7 @@ pub(crate) async fn encrypted(acceptor: TlsAcceptor, to: SocketAddr) -> Relay {
     .await
 }
 
-/// What a proxy was asked: the first line of each request, and the credentials.
+/// The requests that a proxy received: the first line of each, and the credentials.
 #[derive(Clone, Default)]
 pub(crate) struct Asked(Arc<Mutex<Vec<Heard>>>);
 
@@ -80,7 +80,7 @@ impl Asked {
     }
 }
 
-/// A proxy that sends everything to this address, whatever it was asked for, or refuses with this status.
+/// A proxy that sends everything to this address, whatever destination was asked for, or refuses with this status.
 pub(crate) async fn proxy(asked: &Asked, to: Result<SocketAddr, u16>) -> Relay {
     let asked = asked.clone();
     serving(move |stream| {

@@ -1,4 +1,4 @@
-//! A client that talks to a scripted model, and what its tests say in one line.
+//! A client that talks to a scripted model, and short helpers for its tests.
 
 use serde_json::json;
 use windlass_llm::{
@@ -20,7 +20,7 @@ pub(crate) fn client(model: &Model, wire: WireKind) -> Client {
     Client::new(provider(model, wire)).expect("it can be asked")
 }
 
-/// A question that offers one tool of each kind.
+/// A request that offers one tool of each kind.
 pub(crate) fn question(items: Vec<Item>) -> Request {
     let function = ToolSpec::Function {
         name: "f".to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn hello() -> Request {
     question(vec![Item::user("hello")])
 }
 
-/// All pieces of an answer.
+/// All pieces of a response.
 pub(crate) async fn read(answer: &mut StreamedResponse) -> Result<Vec<ResponseEvent>, Failure> {
     let mut events = Vec::new();
     while let Some(event) = answer.next().await? {
@@ -66,7 +66,7 @@ pub(crate) async fn ask(client: &Client, request: &Request) -> Result<Vec<Respon
     read(&mut client.send(request).await?).await
 }
 
-/// What the model said in words, when all is told.
+/// The text of the model's complete response.
 pub(crate) async fn words(client: &Client, request: &Request) -> Result<String, Failure> {
     let events = ask(client, request).await?;
     Ok(items(&events).iter().filter_map(|item| item.words_of(Role::Assistant)).collect())
@@ -80,7 +80,7 @@ pub(crate) fn items(events: &[ResponseEvent]) -> Vec<Item> {
     events.iter().filter_map(item).collect()
 }
 
-/// Why an attempt failed.
+/// The failure of a request.
 pub(crate) async fn failure(client: &Client) -> Failure {
     ask(client, &hello()).await.expect_err("it fails")
 }

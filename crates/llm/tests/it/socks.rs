@@ -1,4 +1,4 @@
-//! The way through a SOCKS 5 proxy.
+//! Requests through a SOCKS 5 proxy.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,12 +12,13 @@ use windlass_testkit::model::{Model, say};
 use super::relay::{Relay, certificate, encrypted, pass, serving};
 use super::rig::{LATER, failure, hello, words};
 
-/// A proxy of a test: it lets in those with the login, and connects all of them to one place or refuses with a code.
+/// A proxy of a test: it accepts clients with the login, and connects all of them to one address or refuses with a
+/// code.
 #[derive(Clone)]
 struct Socks {
     login: Option<&'static str>,
     to: Result<SocketAddr, u8>,
-    /// The destinations that it was asked for.
+    /// The destinations that clients asked for.
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -65,7 +66,7 @@ impl Socks {
             Err(code) => stream.write_all(&[5, code, 0, 1, 0, 0, 0, 0, 0, 0]).await,
             Ok(to) => {
                 let onward = TcpStream::connect(to).await?;
-                // A name as the bound address is unusual, and allowed.
+                // A domain name as the bound address is unusual, but allowed.
                 stream.write_all(&[5, 0, 0, 3, 2, b'm', b'e', 0, 1]).await?;
                 pass(stream, onward).await;
                 Ok(())
@@ -134,7 +135,7 @@ async fn the_letter_h_says_which_side_looks_names_up() {
     for (scheme, host, expected) in [
         ("socks5", "localhost", format!("127.0.0.1 {port}")),
         ("socks5h", "localhost", format!("name localhost {port}")),
-        // This machine could not find it, and must not try.
+        // This machine cannot resolve the name, and must not try.
         ("socks5h", "models.invalid", format!("name models.invalid {port}")),
         ("socks5h", "127.0.0.1", format!("127.0.0.1 {port}")),
         ("socks5", "[::1]", format!("::1 {port}")),
@@ -194,7 +195,7 @@ async fn a_proxy_that_does_not_connect_says_why() {
         assert_eq!(seen.message, format!("the proxy {} refuses to connect: {reason}", relay.address));
         assert_eq!(seen.remedy, remedy, "{code}");
     }
-    // An HTTP proxy under the wrong name.
+    // An HTTP proxy configured as a SOCKS proxy.
     let http = serving(async |mut stream: TcpStream| {
         drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await);
         drop(stream.read(&mut [0; 64]).await);
