@@ -1,7 +1,8 @@
-//! Reading a call's arguments, one by one: every complaint names the argument, what came and what is wanted.
+//! Reads a call's arguments, one by one. Every complaint names the argument, the value that was given and the value
+//! that is expected.
 //!
-//! Models are met half way where there is no doubt: `null` is not given, `"10"` and `10.0` are numbers, and a path may be
-//! called `path` everywhere. What nobody takes is named in a note, most often it is a misspelling.
+//! The reader is lenient where there is no doubt: `null` counts as absent, `"10"` and `10.0` are numbers, and a path
+//! may be called `path` in every tool. A note names unknown arguments, because most often they are misspelled.
 
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use crate::answer::FileToolError;
 #[derive(Debug)]
 pub(crate) struct Fields {
     rest: Map<String, Value>,
-    /// What stands before names in complaints: `indentation.` for the arguments within one.
+    /// The prefix of names in complaints: `indentation.` for the arguments inside that one.
     within: &'static str,
 }
 
@@ -24,7 +25,7 @@ impl Fields {
         Self { rest: arguments, within: "" }
     }
 
-    /// The arguments within an argument.
+    /// The arguments inside an argument that is an object.
     pub(crate) fn group(&mut self, name: &str, within: &'static str) -> Result<Option<Self>, FileToolError> {
         match self.rest.remove(name) {
             None => Ok(None),
@@ -87,7 +88,7 @@ impl Fields {
         }
     }
 
-    /// One of a few words, which an enum lists.
+    /// One of a few words: the variants of an enum.
     pub(crate) fn choice<T: DeserializeOwned>(
         &mut self,
         name: &str,
@@ -102,7 +103,7 @@ impl Fields {
         value.ok_or_else(|| self.wrong(name, "is missing, and nothing can be done without it"))
     }
 
-    /// Remarks about what nobody took.
+    /// Notes that name the arguments which were not read.
     pub(crate) fn remarks(&self) -> Vec<String> {
         const MOST: usize = 5;
         let names = self.rest.keys().take(MOST);
@@ -123,13 +124,13 @@ impl Fields {
 
 /// A call's arguments as an object.
 pub(crate) fn object(text: &str) -> Result<Map<String, Value>, FileToolError> {
-    // Nothing at all is what some models send for a call without arguments.
+    // Some models send an empty text for a call without arguments.
     let text = if text.trim().is_empty() { "{}" } else { text };
     serde_json::from_str(text).map_err(|error| FileToolError::NoObject { complaint: error.to_string() })
 }
 
 fn whole_number(value: &Value) -> Option<u64> {
-    // Beyond this, not every whole number is one in floating point.
+    // Above this, floating point cannot represent every integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::String(text) => text.trim().parse().ok(),
@@ -141,7 +142,7 @@ fn whole_number(value: &Value) -> Option<u64> {
     }
 }
 
-/// What came may be long; what is said about it is not.
+/// The beginning of a value, so that a complaint about a long one stays short.
 fn beginning(text: &str) -> String {
     const LONGEST: usize = 80;
     match text.char_indices().nth(LONGEST) {

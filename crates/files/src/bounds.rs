@@ -1,14 +1,14 @@
-//! How much one answer may hold, and how an answer is kept to it.
+//! The size limits of an output, and the text that enforces them.
 
 use std::fmt::Write;
 
-/// The most bytes of text in one answer, apart from its notes: about 10,000 tokens of four bytes each.
+/// The most bytes of text in one output, apart from its notes: about 10,000 tokens of four bytes each.
 pub const ANSWER_BYTES: usize = 40_000;
 
 /// The most characters that are shown of one line or one name.
 pub(crate) const LONGEST_LINE: usize = 500;
 
-/// The text of an answer as it grows: lines, until there is no room for the next one, and notes behind them.
+/// The text of an output as it grows: lines, until there is no room for the next one, and notes behind them.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     lines: String,
@@ -16,7 +16,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Adds a line, unless it does not fit. The first one always fits: an answer without any would lead nowhere.
+    /// Adds a line, unless it does not fit. The first one always fits: with an empty page the model could not go on.
     #[must_use]
     pub(crate) fn push(&mut self, line: &str) -> bool {
         let fits = self.lines.is_empty() || self.lines.len() + line.len() < ANSWER_BYTES;
@@ -27,7 +27,7 @@ impl Text {
         fits
     }
 
-    /// Adds a remark, which stands behind all lines and counts for nothing.
+    /// Adds a note, which stands behind all lines and does not count towards the limit.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }

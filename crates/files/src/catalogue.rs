@@ -1,4 +1,4 @@
-//! The tools as a list, for whoever offers all of them.
+//! The list of all tools.
 
 use serde_json::{Map, Value};
 
@@ -6,12 +6,12 @@ use crate::answer::{FileOutput, FileToolError};
 use crate::file_context::FileContext;
 use crate::{grep_files, list_dir, read_file, view_image};
 
-/// One tool, as it is shown to models and called by them. None changes anything, so calls may run beside each other.
+/// A tool, with its description for models and its function. No tool changes a file, so calls may run concurrently.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
-    /// What it is called by.
+    /// Its name.
     pub name: &'static str,
-    /// What it does, for models.
+    /// Its description, for models.
     pub description: &'static str,
     /// The JSON Schema of its arguments.
     pub parameters: fn() -> Value,
@@ -19,7 +19,7 @@ pub struct Tool {
     pub call: Call,
 }
 
-/// How a tool is called.
+/// The function that carries out a call.
 type Call = fn(Map<String, Value>, &FileContext<'_>) -> Result<FileOutput, FileToolError>;
 
 /// All of them. The order never changes: prompts that begin with it stay cached.

@@ -1,9 +1,9 @@
-//! What a file holds, told by its first bytes and never by its name.
+//! Recognizes the kind of a file's content by its first bytes, never by its name.
 
-/// How much of a file's beginning is looked at.
+/// The length of the beginning that is examined.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// A picture that models take.
+/// An image format that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageKind {
     Png,
@@ -42,7 +42,7 @@ impl ImageKind {
     }
 }
 
-/// What a file holds that is not text, with its article; `None` for text. Judged by the first [`SAMPLE`] bytes.
+/// The kind of a binary file, with its article; `None` for text. Only the first [`SAMPLE`] bytes decide.
 pub(crate) fn binary_kind(beginning: &[u8]) -> Option<String> {
     if let Some(image) = ImageKind::of(beginning) {
         return Some(format!("a {} image", image.name()));
@@ -55,7 +55,7 @@ pub(crate) fn binary_kind(beginning: &[u8]) -> Option<String> {
     has_nul.then(|| known.map_or("binary data of no known kind", |signature| signature.kind).to_owned())
 }
 
-/// Bytes by which a kind of file is known.
+/// A sequence of bytes that identifies a kind of file.
 struct Signature {
     at: usize,
     bytes: &'static [u8],
@@ -67,7 +67,7 @@ impl Signature {
         beginning.get(self.at..).is_some_and(|rest| rest.starts_with(self.bytes))
     }
 
-    /// Whether text cannot begin so. The others are believed only of files that hold a NUL.
+    /// Whether no text can begin with this signature. The other signatures count only in files that contain a NUL.
     fn is_certain(&self) -> bool {
         self.bytes.starts_with(b"%PDF-") || self.bytes.iter().any(|byte| !(9..0x7f).contains(byte))
     }

@@ -1,11 +1,11 @@
-//! Where git's patterns for every repository of a person lie. The places come from the caller: nothing here knows whose
-//! home it is.
+//! Finds a user's global git excludes file. The caller passes the home directory: nothing here reads the environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file of patterns that git ignores everywhere: what `core.excludesFile` names, or `git/ignore` in the directory of
-/// configuration. `configuration` is `$XDG_CONFIG_HOME`, `None` for its default. `None` if there is no such file.
+/// The file of patterns that git ignores in every repository: the one that `core.excludesFile` names, or `git/ignore`
+/// in the configuration directory. `configuration` is `$XDG_CONFIG_HOME`, `None` for its default. `None` if there is no
+/// such file.
 pub fn git_excludes(home: &Path, configuration: Option<&Path>) -> Option<PathBuf> {
     let configuration = configuration.map_or_else(|| home.join(".config"), Path::to_owned);
     // The later file wins, as with git itself.
@@ -14,7 +14,7 @@ pub fn git_excludes(home: &Path, configuration: Option<&Path>) -> Option<PathBuf
     Some(named.unwrap_or_else(|| configuration.join("git/ignore"))).filter(|path| path.is_file())
 }
 
-/// A configuration is small; whatever is longer is not one.
+/// The beginning of a git configuration. Real ones are small, so a longer file is not read to its end.
 fn beginning_of(file: &Path) -> Option<String> {
     const LONGEST: u64 = 1 << 20;
     let length = fs::metadata(file).ok().filter(fs::Metadata::is_file)?.len();

@@ -1,37 +1,37 @@
-//! What a call is surrounded by: where the agent stands, what it may see, and whether anybody still waits.
+//! The context of a call: the agent's directory, what it may read, and whether the caller still waits.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::answer::FileToolError;
 
-/// What a call is surrounded by. Everything is a value or a question: nothing is read from the environment.
+/// The context of a call. The caller passes everything as values or functions: nothing is read from the environment.
 #[derive(Clone, Copy)]
 pub struct FileContext<'a> {
     /// The agent's directory, absolute: what relative paths are relative to.
     pub directory: &'a Path,
-    /// Whether this file or directory may be looked at. It is asked with real paths, free of links, and
-    /// by two threads at once.
+    /// Whether this file or directory may be read. Called with real paths, without symbolic links, and by two threads
+    /// at once.
     pub may_read: &'a (dyn Fn(&Path) -> bool + Sync),
-    /// Whether the answer is no longer wanted. It is asked often, so it must be cheap.
+    /// Whether the caller no longer wants the result. Called often, so it must be cheap.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Files of patterns like `.gitignore`'s that hold everywhere; see [`crate::git_excludes`].
     pub excludes: &'a [PathBuf],
 }
 
 impl<'a> FileContext<'a> {
-    /// Everything may be seen, and nobody stops.
+    /// A context in which everything may be read and no call is stopped.
     pub fn open(directory: &'a Path) -> Self {
         Self { directory, may_read: &|_| true, stop: &|| false, excludes: &[] }
     }
 
-    /// The absolute path that somebody means by this one. Links and `..` are left to the system.
+    /// The absolute path of a path that a model gave. Symbolic links and `..` are left to the kernel.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         let joined = self.directory.join(path);
         joined.components().filter(|component| *component != Component::CurDir).collect()
     }
 
-    /// Whether the file at this real path may be looked at.
+    /// Whether the file at this real path may be read.
     pub(crate) fn allows(&self, real: &Path) -> bool {
         !is_about_a_process(real) && (self.may_read)(real)
     }
@@ -41,8 +41,8 @@ impl<'a> FileContext<'a> {
     }
 }
 
-/// Whether this is in `/proc/PID`. There stand environments, among them our own with the keys to models, which no policy
-/// about places would think of. Commands look at processes, from within their sandbox.
+/// Whether this is in `/proc/PID`. The files there contain environments, among them our own with the keys of models,
+/// and a policy about paths would not think of them. Commands inspect processes from within their sandbox instead.
 fn is_about_a_process(real: &Path) -> bool {
     let Ok(below) = real.strip_prefix("/proc") else { return false };
     let first = below.components().next().map(|first| first.as_os_str().as_encoded_bytes());

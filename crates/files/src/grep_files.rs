@@ -1,5 +1,6 @@
-//! `grep_files`: which files hold a pattern, newest first, or the lines that do. Ripgrep's own parts search, so what it
-//! ignores is ignored here: hidden files, binary ones, and whatever `.gitignore`, `.ignore` and `.rgignore` name.
+//! The tool `grep_files`: the files that contain a pattern, newest first, or the matching lines. It searches with
+//! ripgrep's own crates and ignores the same files: hidden and binary ones, and those that `.gitignore`, `.ignore` and
+//! `.rgignore` name.
 
 mod include;
 mod lines;
@@ -25,20 +26,20 @@ use crate::file_context::FileContext;
 use crate::opening;
 use crate::words::{Named, count};
 
-/// What it is called by.
+/// Its name.
 pub const NAME: &str = "grep_files";
 
-/// What it does, for models.
+/// Its description, for models.
 pub const DESCRIPTION: &str = "Finds files whose content matches a regular expression (ripgrep's syntax, within one line, \
 case-sensitive unless it begins with `(?i)`) and returns their paths, newest first; with `output` = `lines` the matching \
 lines as `path:line: text`. Respects .gitignore and skips hidden and binary files. Escape what is meant literally: \
 {\"pattern\":\"fn main\\\\(\",\"include\":\"*.{rs,toml}\",\"output\":\"lines\"}.";
 
-/// How long one search may take.
+/// The time limit of one search.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// How many results there are unless somebody says otherwise.
+/// The default number of results.
 const USUAL_RESULTS: u64 = 100;
-/// The most results of one answer.
+/// The most results of one output.
 const MOST_RESULTS: u64 = 2000;
 
 /// The JSON Schema of its arguments.
@@ -57,24 +58,24 @@ pub fn parameters() -> Value {
     })
 }
 
-/// What is asked for.
+/// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// The regular expression.
     pub pattern: String,
     /// Globs for the files that are searched; none for all.
     pub include: Vec<String>,
-    /// What is searched, absolute or relative to the agent's directory.
+    /// The file or directory to search, absolute or relative to the agent's directory.
     pub path: PathBuf,
     /// The most results.
     pub limit: u64,
-    /// What a result is.
+    /// The kind of results.
     pub output: Output,
-    /// Notes for the answer, about arguments that are not known.
+    /// Notes for the output, about unknown arguments.
     pub remarks: Vec<String>,
 }
 
-/// What a result is.
+/// The kind of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Output {
@@ -141,7 +142,7 @@ fn run_within(
     Ok(FileOutput::Text(text.finish()))
 }
 
-/// Where the search began: its real path, and the one that was asked for, which answers use.
+/// The root of the search: its real path, and the path that was asked for, which outputs use.
 struct SearchRoot<'a> {
     real: &'a Path,
     shown: &'a Path,
@@ -167,7 +168,7 @@ fn show_files(searched: &Searched, place: &SearchRoot<'_>, text: &mut Text) {
     }
 }
 
-/// Says what was found nowhere, and where nobody looked.
+/// Adds notes about a search without matches, and about files that were not searched.
 fn conclude(searched: &Searched, text: &mut Text) {
     if searched.matching == 0 {
         let _ = text.push("No matches found.");

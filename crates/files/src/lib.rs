@@ -1,8 +1,8 @@
-//! Looks at files for a model: a slice of one, the names in a directory, which ones hold a pattern, a picture. Changes
-//! nothing, and whatever it answers is bounded.
+//! Read-only file tools for a model: a slice of a file, the names in a directory, the files that contain a pattern, an
+//! image. They change nothing, and their outputs are bounded.
 //!
-//! Every function blocks and is meant for a thread that may: long work asks [`Surroundings::stop`] often. What may be
-//! looked at is the caller's to say, and is asked about the file that was really opened, whatever links led to it.
+//! Every function blocks and is meant for a thread that may block: long work calls [`FileContext::stop`] often. The
+//! caller decides what may be read, and is asked about the file that was really opened, whatever links led to it.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,5 +1,5 @@
-//! `list_dir`: the names in a directory and below it, in order, a page at a time. No more of the tree is walked than the
-//! page needs, and of a huge directory no more names are kept than can be on it.
+//! The tool `list_dir`: the names in a directory and below it, in order, a page at a time. No more of the tree is
+//! walked than the page needs, and of a huge directory no more names are kept than the page can hold.
 
 mod walk;
 
@@ -15,17 +15,17 @@ use crate::file_context::FileContext;
 use crate::opening;
 use crate::words::{Named, count};
 
-/// What it is called by.
+/// Its name.
 pub const NAME: &str = "list_dir";
 
-/// What it does, for models.
+/// Its description, for models.
 pub const DESCRIPTION: &str = "Lists a directory and what is below it, sorted, one name a line, indented by depth: `name/` \
 is a directory, `name@` a link, `name?` something special. Hidden and ignored files are listed too. Example: \
 {\"dir_path\":\"src\",\"depth\":3,\"limit\":200}. To find files by what they contain, use grep_files.";
 
-/// The most entries of one answer.
+/// The most entries of one output.
 const MOST_ENTRIES: u64 = 2000;
-/// As deep as directories are walked, whatever is asked for.
+/// The deepest level that is walked, whatever the call asks for.
 const DEEPEST: u64 = 64;
 
 /// The JSON Schema of its arguments.
@@ -43,7 +43,7 @@ pub fn parameters() -> Value {
     })
 }
 
-/// What is asked for.
+/// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// The directory, absolute or relative to the agent's.
@@ -52,9 +52,9 @@ pub struct Arguments {
     pub offset: u64,
     /// The most entries.
     pub limit: u64,
-    /// How many levels.
+    /// The number of levels.
     pub depth: u64,
-    /// Notes for the answer, about arguments that are not known.
+    /// Notes for the output, about unknown arguments.
     pub remarks: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, surroundings: &FileContext<'_>) -> Result<File
     Ok(FileOutput::Text(text.finish()))
 }
 
-/// Says what is not shown.
+/// Adds notes about entries that are not shown.
 fn conclude(walked: &walk::Walked, text: &mut Text) {
     if let Some(next) = walked.next {
         text.note(format!("More than {} found; go on with offset {next}", count(walked.shown, "entry")));

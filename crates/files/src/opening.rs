@@ -1,8 +1,8 @@
-//! Opening what a path leads to, without waiting and without being led astray.
+//! Opens the file at a path, without blocking and without races.
 //!
-//! A file is taken hold of first, which neither reads it nor wakes a device, and only then is it asked what it is, where
-//! it really lies and whether that may be seen. What is read afterwards is the very file that was judged, so a link that
-//! changes in between changes nothing.
+//! The file is first opened with `O_PATH`, which neither reads it nor activates a device. Only then its kind, its real
+//! path and the policy are checked. Later reads use the same open file, so a link that changes in between changes
+//! nothing.
 
 use std::fs::{File, FileType, Metadata};
 use std::io;
@@ -16,18 +16,18 @@ use crate::answer::FileToolError;
 use crate::file_context::FileContext;
 use crate::words::Named;
 
-/// Something that a path led to and that may be looked at, held but not yet read.
+/// A file that may be read: open as a handle, but not yet for reading.
 #[derive(Debug)]
 pub(crate) struct OpenedFile {
     handle: File,
-    /// The absolute path that somebody gave.
+    /// The absolute path that was asked for.
     pub(crate) path: PathBuf,
-    /// Where it really lies.
+    /// Its real path.
     pub(crate) real: PathBuf,
     pub(crate) metadata: Metadata,
 }
 
-/// Takes hold of what this absolute path leads to.
+/// Opens a handle of the file at this absolute path, and checks it.
 pub(crate) fn find(path: &Path, surroundings: &FileContext<'_>) -> Result<OpenedFile, FileToolError> {
     surroundings.go_on()?;
     let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
@@ -45,7 +45,7 @@ pub(crate) fn find(path: &Path, surroundings: &FileContext<'_>) -> Result<Opened
 }
 
 impl OpenedFile {
-    /// Opens it for reading, if it is a file.
+    /// Opens it for reading, if it is a regular file.
     pub(crate) fn read(&self, advice: &str) -> Result<File, FileToolError> {
         if !self.metadata.is_file() {
             return Err(self.unfit(kind(self.metadata.file_type()), advice));
@@ -79,7 +79,7 @@ impl OpenedFile {
     }
 }
 
-/// Where an open file really lies.
+/// The real path of an open file.
 pub(crate) fn real_path(file: &File) -> io::Result<PathBuf> {
     std::fs::read_link(by_number(file))
 }
@@ -88,14 +88,14 @@ fn by_number(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Whether the file at this path is this one. The kernel names files that were removed, pipes and memory in words that
-/// look like paths; a policy must not be asked about those.
+/// Whether the file at this path is this one. For removed files, pipes and memory the kernel reports names that look
+/// like paths; a policy must not be asked about those.
 fn is_at(real: &Path, metadata: &Metadata) -> bool {
     let there = std::fs::symlink_metadata(real);
     there.is_ok_and(|there| (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()))
 }
 
-/// What a thing is, with its article.
+/// The kind of a file, with its article.
 pub(crate) fn kind(file_type: FileType) -> &'static str {
     match file_type {
         kind if kind.is_file() => "a file",
@@ -117,7 +117,7 @@ fn cannot_open(path: &Path, source: io::Error) -> FileToolError {
     }
 }
 
-/// How far the path is right, which is where to look next.
+/// A hint how much of the path exists, which is where to look next.
 fn hint(path: &Path) -> String {
     if path.components().any(|component| component.as_os_str() == "~") {
         return "; `~` means nothing here, give the whole path".to_owned();

@@ -1,5 +1,5 @@
-//! `read_file`: a page of a text file, or the block around one of its lines. The file streams by; what is kept of it is
-//! the page and, for blocks, a few facts about each line near the anchor.
+//! The tool `read_file`: a page of a text file, or the block around one of its lines. The file is read as a stream;
+//! only the page is kept and, for blocks, a few facts about each line near the anchor.
 
 mod block;
 mod lines;
@@ -24,16 +24,16 @@ use crate::file_context::FileContext;
 use crate::opening::{self, OpenedFile};
 use crate::words::{Named, size};
 
-/// What it is called by.
+/// Its name.
 pub const NAME: &str = "read_file";
 
-/// What it does, for models.
+/// Its description, for models.
 pub const DESCRIPTION: &str = "Reads a text file and returns its lines as `L12: text`. Long files come in pages: go on \
 with the offset that the note at the end names. Mode `indentation` returns the block of code around a line, e.g. \
 {\"file_path\":\"src/main.rs\",\"mode\":\"indentation\",\"indentation\":{\"anchor_line\":120}} for the whole function or \
 class that line 120 is in. `L12: ` is not part of the file: leave it out of patches.";
 
-/// How many lines a page has unless somebody says otherwise, and at most.
+/// The default and the largest number of lines of a page.
 const PAGE: u64 = 2000;
 
 /// The JSON Schema of its arguments.
@@ -63,7 +63,7 @@ pub fn parameters() -> Value {
     })
 }
 
-/// What is asked for.
+/// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// The file, absolute or relative to the agent's directory.
@@ -72,37 +72,37 @@ pub struct Arguments {
     pub offset: u64,
     /// The most lines.
     pub limit: u64,
-    /// Which lines.
+    /// The selection of lines.
     pub mode: Mode,
     /// The block, for [`Mode::Indentation`].
     pub indentation: Indentation,
-    /// Notes for the answer, about arguments that are not known.
+    /// Notes for the output, about unknown arguments.
     pub remarks: Vec<String>,
 }
 
-/// Which lines are wanted.
+/// The selection of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Those from the offset on.
+    /// The lines from the offset on.
     #[default]
     Slice,
     /// The block around the anchor.
     Indentation,
 }
 
-/// Which block is wanted.
+/// The selection of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Indentation {
-    /// The line that the block is around; without it, the offset.
+    /// The line inside the block; the offset, if absent.
     pub anchor_line: Option<u64>,
-    /// How many enclosing blocks belong to it; 0 for all.
+    /// How many enclosing blocks are included; 0 for all.
     pub max_levels: u64,
-    /// Whether what stands beside it belongs to it.
+    /// Whether siblings of the block are included.
     pub include_siblings: bool,
-    /// Whether comments and decorators above belong to it.
+    /// Whether comments and decorators above are included.
     pub include_header: bool,
-    /// The most lines; without it, the limit.
+    /// The most lines; the limit, if absent.
     pub max_lines: Option<u64>,
 }
 
@@ -169,7 +169,7 @@ pub fn run(arguments: &Arguments, surroundings: &FileContext<'_>) -> Result<File
     Ok(FileOutput::Text(text.finish()))
 }
 
-/// What to do with what is no file.
+/// The advice for a path that is not a regular file.
 fn advice(found: &OpenedFile) -> &'static str {
     if found.metadata.is_dir() { "use list_dir" } else { "it would block or never end, so it is not read" }
 }
@@ -177,7 +177,7 @@ fn advice(found: &OpenedFile) -> &'static str {
 fn binary_kind(found: &OpenedFile, file: &File) -> Result<Option<String>, FileToolError> {
     let mut sample = vec![0; content::SAMPLE];
     let mut length = 0;
-    // Files of the kernel come in small pieces, and one that is still being written may be short.
+    // Reads of kernel files return small pieces, and a file that is still being written may be short.
     while length < sample.len() {
         match file.read_at(&mut sample[length..], length as u64) {
             Ok(0) => break,
@@ -246,7 +246,7 @@ impl Reading<'_> {
     }
 }
 
-/// What the notes say about lines that were cut.
+/// The note about lines that were cut.
 fn about_cut_lines(first: u64) -> String {
     format!(
         "lines were cut after {LONGEST_LINE} characters; a command shows more of one, as in `sed -n {first}p FILE | cut \

@@ -1,5 +1,5 @@
-//! `view_image`: a picture as a data URL. What it is is told by its content, and whether it is whole is found out before
-//! a model gets it: a provider refuses a conversation with a broken picture in it, for ever.
+//! The tool `view_image`: an image as a data URL. The content decides its format, and a broken image is detected before
+//! it reaches a model: a provider would reject the conversation that contains it, for ever.
 
 mod header;
 mod shrink;
@@ -22,18 +22,18 @@ use crate::file_context::FileContext;
 use crate::opening::{self, OpenedFile};
 use crate::words::{Named, size};
 
-/// What it is called by.
+/// Its name.
 pub const NAME: &str = "view_image";
 
-/// What it does, for models.
+/// Its description, for models.
 pub const DESCRIPTION: &str = "Shows you a local image file (PNG, JPEG, GIF or WebP), e.g. a screenshot: \
 {\"path\":\"out/plot.png\"}. Large ones are made smaller. Not for SVG, which is text: use read_file.";
 
-/// The largest file that is taken.
+/// The largest file that is read.
 const LARGEST_FILE: u64 = 20_000_000;
-/// The largest picture, in bytes, that models take.
+/// The largest image, in bytes, that models accept.
 const LARGEST_SENT: usize = 5_000_000;
-/// What advice there is for files that are no pictures.
+/// The advice for files that are not images.
 const TAKEN: &str = "PNG, JPEG, GIF and WebP images can be viewed";
 
 /// The JSON Schema of its arguments.
@@ -49,39 +49,39 @@ pub fn parameters() -> Value {
     })
 }
 
-/// What is asked for.
+/// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// The picture, absolute or relative to the agent's directory.
+    /// The image, absolute or relative to the agent's directory.
     pub path: PathBuf,
-    /// How closely it is looked at.
+    /// The level of detail.
     pub detail: Detail,
-    /// Notes for the answer, about arguments that are not known.
+    /// Notes for the output, about unknown arguments.
     pub remarks: Vec<String>,
 }
 
-/// How closely a picture is looked at.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detail {
-    /// As closely as models usually do.
+    /// The models' default.
     #[default]
     Auto,
-    /// At a glance.
+    /// A small version.
     Low,
-    /// As closely as models usually can.
+    /// The largest size that models usually accept.
     High,
-    /// In its own size.
+    /// The original size.
     Original,
 }
 
 impl Detail {
-    /// The longest side of what is sent.
+    /// The longest side of the image that is sent.
     fn longest_side(self) -> u32 {
         match self {
             Self::Low => 512,
             Self::Auto | Self::High => 2048,
-            // No provider takes more.
+            // No provider accepts more.
             Self::Original => 8000,
         }
     }
@@ -138,7 +138,7 @@ fn read(found: &OpenedFile, file: File) -> Result<Vec<u8>, FileToolError> {
     Ok(bytes)
 }
 
-/// What is sent: the file as it is, if it is whole and small enough, or else a smaller picture.
+/// The image to send: the file as it is, if it is complete and small enough, or else a smaller image.
 fn prepared(found: &OpenedFile, picture: Picture, detail: Detail) -> Result<Picture, FileToolError> {
     let side = detail.longest_side();
     let fits = picture.pixels.longest_side() <= side && picture.bytes.len() <= LARGEST_SENT;
@@ -157,7 +157,7 @@ fn prepared(found: &OpenedFile, picture: Picture, detail: Detail) -> Result<Pict
             let within = shrink::Within { side, bytes: LARGEST_SENT };
             shrink::shrunk(&decoded, picture.kind, within).ok_or_else(|| too_large(found, &picture))
         }
-        // A glance is taken by the provider then; only what nobody takes is refused.
+        // With `low` the provider shrinks the image itself, so only an image that no provider accepts is rejected.
         ImageKind::Gif | ImageKind::Webp if fits || detail == Detail::Low && is_taken(&picture) => {
             Ok(picture)
         }

@@ -1,4 +1,4 @@
-//! Numbers, names and faults as a model reads them.
+//! Formats numbers, names and errors for a model.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A path in a line of text: what is not UTF-8, and control characters, which could end the line, are escaped.
+/// A path in a line of text: bytes that are not UTF-8, and control characters, which could end the line, are escaped.
 pub(crate) struct Named<'a>(pub(crate) &'a Path);
 
 impl fmt::Display for Named<'_> {
@@ -15,8 +15,8 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-/// A name in a line of text. A backslash is doubled only in a name that has something to escape, so that ordinary names
-/// can be given back as they stand.
+/// A name in a line of text. A backslash is doubled only in a name that needs escaping, so that a model can use
+/// ordinary names as they stand.
 pub(crate) fn escaped(name: &OsStr) -> String {
     match name.to_str() {
         Some(text) if !text.chars().any(must_be_escaped) => text.to_owned(),
@@ -41,12 +41,12 @@ fn escaped_parts(name: &[u8]) -> String {
     shown
 }
 
-/// Control characters, and those that would turn the order of what follows around or break the line.
+/// Whether this is a control character, or one that reverses the direction of the following text or breaks the line.
 fn must_be_escaped(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What the system said, without its number.
+/// The system's error message, without the error number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());

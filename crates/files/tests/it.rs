@@ -1,4 +1,4 @@
-//! The tools, called as an agent would call them. Names of tests are the sentences they hold the tools to.
+//! Tests the tools as an agent would call them. The name of each test states the expected behaviour.
 #![forbid(unsafe_code)]
 
 #[path = "it/arguments.rs"]

@@ -1,7 +1,8 @@
-//! Which files are searched, by globs as ripgrep's `-g` takes them: without a slash they are about names, with one about
-//! paths from where the search begins, and with `!` about what to leave out.
+//! Selects the files to search by globs, as ripgrep's `-g` does: a glob without a slash matches names, one with a slash
+//! matches paths from the root of the search, and `!` excludes.
 //!
-//! Unlike `-g`, a glob never brings back what `.gitignore` names or what is hidden: `*` does not mean `node_modules`.
+//! Unlike with `-g`, a glob never includes a hidden file or one that `.gitignore` names: by `*` a model does not mean
+//! `node_modules`.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use crate::answer::FileToolError;
 pub(super) struct Include(Override);
 
 impl Include {
-    /// Reads globs about files below this directory.
+    /// Parses globs for files below this directory.
     pub(super) fn parse(globs: &[String], root: &Path) -> Result<Self, FileToolError> {
         let mut builder = OverrideBuilder::new(root);
         for glob in globs.iter().flat_map(|globs| alternatives(globs)) {
@@ -32,10 +33,10 @@ impl Include {
     }
 }
 
-/// What the matcher is told about a path.
+/// The flag that tells the matcher whether a path is a directory, for both cases.
 const IS_DIRECTORY: [bool; 2] = [false, true];
 
-/// `*.ts,*.tsx` is two globs, as many mean it, and `*.{ts,tsx}` is one.
+/// Splits at commas outside of braces: `*.ts,*.tsx` is two globs, as many models mean it, and `*.{ts,tsx}` is one.
 fn alternatives(globs: &str) -> Vec<&str> {
     let mut depth = 0_i32;
     let parts = globs.split(move |c| {
@@ -45,7 +46,7 @@ fn alternatives(globs: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|glob| !glob.is_empty()).collect()
 }
 
-/// The same glob as seen from where the search begins. A directory means everything in it.
+/// The same glob anchored at the root of the search. A directory stands for everything in it.
 fn from_the_root(glob: &str, root: &Path) -> String {
     let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
     let inside = root.to_str().and_then(|root| glob.strip_prefix(root)).filter(|rest| rest.starts_with('/'));

@@ -1,4 +1,4 @@
-//! Lines that match, as `path:line: text`: the files that matched are read again, the newest first, until there are
+//! Shows matching lines as `path:line: text`. The files that matched are read again, newest first, until there are
 //! enough lines.
 
 use std::io;
@@ -16,13 +16,13 @@ const LONGEST_SHOWN: usize = 300;
 /// How many characters before the match are shown of a longer line.
 const BEFORE: usize = 60;
 
-/// Which lines are shown.
+/// The selection of lines to show.
 pub(super) struct LineSelection<'a> {
     pub(super) place: &'a SearchRoot<'a>,
     pub(super) most: u64,
 }
 
-/// Shows lines of the files that were found. Says whether there was time for all of them.
+/// Shows lines of the files that matched. Returns whether there was time for all of them.
 pub(super) fn show(
     search: &Search<'_>,
     searched: &Searched,
@@ -34,7 +34,7 @@ pub(super) fn show(
     let mut files = 0;
     for hit in &searched.newest {
         lines.name = Named(&wanted.place.shown(hit)).to_string();
-        // What has gone since it matched is simply not there any more.
+        // A file that was removed since it matched is skipped.
         let opened = search.open(&hit.path);
         let _ = opened.map(|opened| searcher.search_reader(&search.pattern.0, opened.reader, &mut lines));
         if lines.full || !search.goes_on() {
@@ -54,21 +54,21 @@ pub(super) fn show(
     in_time
 }
 
-/// Whether all was done before the time was over.
+/// Whether everything was done before the time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InTime {
     Yes,
     No,
 }
 
-/// Takes lines until there are enough.
+/// Collects lines until there are enough.
 struct Lines<'a> {
     search: &'a Search<'a>,
     text: &'a mut Text,
     left: u64,
-    /// The file's.
+    /// The file's name.
     name: String,
-    /// There was one more than there is room for.
+    /// Whether one more line was found than there is room for.
     full: bool,
 }
 
@@ -91,9 +91,9 @@ fn without_its_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A line, or of a long one the part around the match that begins at this byte.
+/// A line, or of a long one the part around the match, which begins at this byte.
 fn excerpt(line: &[u8], start: usize) -> String {
-    // Far from the match nothing can be shown, so nothing need be decoded there.
+    // Text farther from the match cannot be shown, so it is not decoded.
     const NEAR: usize = 4 * LONGEST_SHOWN;
     let whole = line.len() <= NEAR && String::from_utf8_lossy(line).chars().count() <= LONGEST_SHOWN;
     if whole {
@@ -106,7 +106,7 @@ fn excerpt(line: &[u8], start: usize) -> String {
     format!("{before}{shown}{after} [cut: the line has {} bytes]", line.len())
 }
 
-/// The beginning of the character that this byte is in.
+/// The start of the character that contains this byte.
 fn character_start(line: &[u8], mut at: usize) -> usize {
     while at > 0 && line.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
         at -= 1;

@@ -1,16 +1,16 @@
-//! The newest of the files that matched. However many match, no more are kept than can be shown.
+//! Keeps the newest of the matching files: however many match, no more are kept than can be shown.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// A file that matched. The newer is the greater, and of two of one age the one whose path comes first.
+/// A matching file. A newer one compares greater; of two with the same age, the one whose path comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hit {
     pub(super) modified: SystemTime,
     order: Reverse<PathBuf>,
-    /// Where it really lies.
+    /// Its real path.
     pub(super) path: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl Newest {
         }
     }
 
-    /// All of them, the newest first.
+    /// The files, newest first.
     pub(super) fn into_list(self) -> Vec<Hit> {
         self.kept.into_sorted_vec().into_iter().map(|Reverse(hit)| hit).collect()
     }

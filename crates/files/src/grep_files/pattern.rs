@@ -1,4 +1,4 @@
-//! The regular expression of a search. What is wrong with one is said with the place where it is wrong.
+//! The regular expression of a search. Errors point at the position of the fault.
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 

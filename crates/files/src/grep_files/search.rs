@@ -1,6 +1,6 @@
-//! The search: two threads walk and look into files, each until its first match.
+//! The search: two threads walk the tree and search files, each file until its first match.
 //!
-//! A file is judged by the path it really has once it is open, since a link may take its place while the walk goes on.
+//! The policy judges a file by its real path once it is open, because a symbolic link may replace it during the walk.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -21,10 +21,10 @@ use crate::opening;
 
 /// How many threads walk and search.
 const THREADS: usize = 2;
-/// The longest line that is searched; a file with a longer one is counted among those that could not be read.
+/// The longest line that is searched; a file with a longer one counts as unreadable.
 const LONGEST_SEARCHED: usize = 32 << 20;
 
-/// A search and what bounds it.
+/// A search and its limits.
 pub(super) struct Search<'a> {
     pub(super) pattern: &'a Pattern,
     include: &'a Include,
@@ -32,19 +32,19 @@ pub(super) struct Search<'a> {
     deadline: Instant,
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Debug)]
 pub(super) struct Searched {
-    /// As many as were wanted, the newest first.
+    /// As many matching files as were wanted, newest first.
     pub(super) newest: Vec<Hit>,
     /// How many files match.
     pub(super) matching: u64,
-    /// How many were looked into.
+    /// How many files were searched.
     pub(super) files: u64,
     pub(super) denied: u64,
     pub(super) unreadable: u64,
     pub(super) out_of_time: bool,
-    /// The one file that was to be searched is not text.
+    /// Whether the search was for a single file, and that file is binary.
     pub(super) single_binary: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Search<'a> {
         Self { pattern, include, surroundings, deadline: Instant::now() + time }
     }
 
-    /// The files below this real path that match, or the file itself.
+    /// The matching files below this real path, or the file itself if it matches.
     pub(super) fn files(&self, root: &Path, most: u64) -> Searched {
         let tally = SearchTotals::new(most);
         self.walk(root).build_parallel().run(|| {
@@ -67,7 +67,7 @@ impl<'a> Search<'a> {
             Box::new(move |entry| match entry {
                 Ok(entry) => self.visit(&entry, &mut searcher, tally),
                 Err(error) => {
-                    // A fault in a `.gitignore` is told here too, and keeps nothing from being searched.
+                    // A syntax error in a `.gitignore` arrives here too, but prevents nothing from being searched.
                     tally.unreadable.fetch_add(u64::from(error.is_io()), Ordering::Relaxed);
                     WalkState::Continue
                 }
@@ -76,7 +76,7 @@ impl<'a> Search<'a> {
         tally.into_searched()
     }
 
-    /// Whether there is still time, and somebody who waits.
+    /// Whether there is time left and the caller still waits.
     pub(super) fn goes_on(&self) -> bool {
         !(self.surroundings.stop)() && Instant::now() < self.deadline
     }
@@ -85,14 +85,15 @@ impl<'a> Search<'a> {
         Instant::now() >= self.deadline
     }
 
-    /// Opens a file that the walk came by, if it may be read.
+    /// Opens a file that the walk found, if it may be read.
     pub(super) fn open(&self, path: &Path) -> Result<Opened<'_>, Unopened> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file =
             rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(|_| Unopened::Unreadable)?;
         let metadata = file.metadata().map_err(|_| Unopened::Unreadable)?;
         let real = opening::real_path(&file).map_err(|_| Unopened::Unreadable)?;
-        // The walk began at a real path and follows no links, so anything else has just been put in its place.
+        // The walk began at a real path and follows no links, so another path or kind means that the file was just
+        // replaced.
         if !metadata.is_file() || real != path {
             return Err(Unopened::Unreadable);
         }
@@ -105,10 +106,10 @@ impl<'a> Search<'a> {
     fn walk(&self, root: &Path) -> WalkBuilder {
         let mut builder = WalkBuilder::new(root);
         builder.threads(THREADS).current_dir(root).add_custom_ignore_filename(".rgignore");
-        // Git's patterns for everywhere come from the caller: what the library would do is read the environment.
+        // The caller passes the user's global git excludes; the library would read the environment to find them.
         builder.git_global(GIT_GLOBAL);
         for excludes in self.surroundings.excludes {
-            // A fault in one of its patterns leaves the others in force.
+            // After a fault in one of its patterns the others remain in force.
             let _ = builder.add_ignore(excludes);
         }
         builder
@@ -158,10 +159,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether the library finds out by itself what git ignores everywhere.
+/// Whether the library looks for the user's global git excludes by itself.
 const GIT_GLOBAL: bool = false;
 
-/// What looks for matches in a file, with the numbers of lines.
+/// A searcher for files, with line numbers.
 pub(super) fn searcher() -> Searcher {
     let mut builder = SearcherBuilder::new();
     builder.binary_detection(BinaryDetection::quit(0)).heap_limit(Some(LONGEST_SEARCHED));
@@ -169,20 +170,20 @@ pub(super) fn searcher() -> Searcher {
     builder.build()
 }
 
-/// A file that may be searched.
+/// An open file that may be searched.
 pub(super) struct Opened<'a> {
     metadata: Metadata,
     pub(super) reader: SearchedFile<'a>,
 }
 
-/// Why a file is not searched.
+/// The reason why a file is not searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unopened {
     Denied,
     Unreadable,
 }
 
-/// A file that can be read while the search goes on.
+/// A file that can be read while the search goes on: reading stops when the search does.
 pub(super) struct SearchedFile<'a> {
     file: File,
     search: &'a Search<'a>,
@@ -215,7 +216,7 @@ impl Sink for FirstMatch {
     }
 }
 
-/// What both threads have found so far.
+/// The results of both threads so far.
 #[derive(Debug)]
 struct SearchTotals {
     newest: Mutex<Newest>,
@@ -235,7 +236,7 @@ impl SearchTotals {
         Self { newest, matching, files, denied, unreadable, out_of_time, single_binary }
     }
 
-    /// The search is over before its end, for whichever reason.
+    /// Records why the search stopped early.
     fn ended(&self, search: &Search<'_>) {
         self.out_of_time.fetch_or(search.out_of_time(), Ordering::Relaxed);
     }

@@ -1,6 +1,7 @@
-//! The walk: entries in order, from the first to the one behind the slice.
+//! Walks a tree: entries in order, from the first to the one behind the slice.
 //!
-//! Directories are opened from the one above and never through a link, so the walk ends and stays where it began.
+//! Each directory is opened relative to its parent and never through a symbolic link, so the walk ends and stays below
+//! its root.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,7 +17,7 @@ use crate::bounds::{LONGEST_LINE, Text};
 use crate::file_context::FileContext;
 use crate::words::{escaped, reason};
 
-/// Which entries are wanted.
+/// The range of entries to show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice {
     pub(super) offset: u64,
@@ -24,25 +25,25 @@ pub(super) struct Slice {
     pub(super) depth: u64,
 }
 
-/// A walk on its way.
+/// A walk in progress.
 pub(super) struct Walk<'a> {
     slice: Slice,
     surroundings: &'a FileContext<'a>,
     text: &'a mut Text,
     walked: Walked,
-    /// The directories that the walk is in, below the first, and whether each has been named in the answer.
+    /// The directories below the root that the walk is in, and whether each has been named in the output.
     trail: Vec<(String, bool)>,
 }
 
-/// What came of it.
+/// The result of a walk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Walked {
-    /// How many entries went by.
+    /// How many entries were counted.
     pub(super) seen: u64,
     pub(super) shown: u64,
-    /// How many were kept out of it by the policy.
+    /// How many entries the policy hid.
     pub(super) denied: u64,
-    /// The entry to go on with.
+    /// The entry at which the next page begins.
     pub(super) next: Option<u64>,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Walk<'a> {
         Self { slice, surroundings, text, walked: Walked::default(), trail: Vec::new() }
     }
 
-    /// Walks through this directory, which really lies here.
+    /// Walks this directory, whose real path is given.
     pub(super) fn directory(&mut self, directory: &File, real: &Path) -> io::Result<()> {
         self.entries_of(directory, real).map(drop)
     }
@@ -84,7 +85,7 @@ impl<'a> Walk<'a> {
         Ok(Going::On)
     }
 
-    /// Walks through a directory within a directory.
+    /// Walks a directory inside a directory.
     fn below(&mut self, directory: &File, entry: &Entry, real: &Path) -> Going {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(directory, &entry.name, flags, Mode::empty());
@@ -115,7 +116,7 @@ impl<'a> Walk<'a> {
         Going::On
     }
 
-    /// Names the directories that were left behind on an earlier page, so that it is clear where this one begins.
+    /// Names the parent directories that were listed on an earlier page, so that it is clear where this one begins.
     fn name_the_trail(&mut self) -> bool {
         for depth in 0..self.trail.len() {
             if !self.trail[depth].1 {
@@ -140,7 +141,8 @@ impl<'a> Walk<'a> {
         self.text.push(&format!("{}{text}", "  ".repeat(depth)))
     }
 
-    /// The first entries of a directory in order: as many as the slice can still need. All are read, few are kept.
+    /// The first entries of a directory in order: as many as the slice can still need. All entries are read, but few
+    /// are kept.
     fn first_entries(&mut self, directory: &File, real: &Path) -> io::Result<Vec<Entry>> {
         let needed = (self.slice.offset.saturating_add(self.slice.limit)).saturating_sub(self.walked.seen);
         let mut first = BinaryHeap::new();
@@ -166,7 +168,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What an entry is. Some file systems do not say so in the directory.
+/// The kind of an entry. Some file systems do not store it in the directory.
 fn kind(directory: &File, name: &OsStr, told: FileType) -> FileType {
     if told != FileType::Unknown {
         return told;

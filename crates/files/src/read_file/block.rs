@@ -1,8 +1,8 @@
-//! Which lines are the block around an anchor, by indentation alone: no language is known, so none is missing.
+//! Finds the block around an anchor line by indentation alone, so that it works for every language.
 //!
-//! A block is a head, what stands deeper below it, and the lines that close it. Heads that take several lines
-//! (`fn f(` ... `) {`) and brackets on lines of their own are followed up to where they begin; blank lines and comments,
-//! however they are indented, neither begin nor end anything.
+//! A block is a head, the lines below it that are indented deeper, and the lines that close it. Heads of several lines
+//! (`fn f(` ... `) {`) and brackets on lines of their own are followed to their beginning; blank lines and comments
+//! neither begin nor end a block, however they are indented.
 
 use std::ops::Range;
 
@@ -25,15 +25,15 @@ pub(super) fn around(outline: &Outline, wanted: &Indentation) -> Range<usize> {
     if wanted.include_header {
         block.start = code.header(block.start);
     }
-    // A comment or a blank line may be what somebody points at, also where it belongs to nothing.
+    // The anchor may be a comment or a blank line outside of the block: include it anyway.
     block.start.min(outline.anchor)..block.end.max(outline.anchor + 1)
 }
 
-/// The lines, and how they relate.
+/// The lines, and their relations.
 struct Code<'a>(&'a [LineFacts]);
 
 impl Code<'_> {
-    /// Where the statement begins that this line belongs to.
+    /// The first line of the statement that this line belongs to.
     fn head_at(&self, line: usize) -> usize {
         match self.0[line].role {
             Role::Header => self.described(line),
@@ -42,12 +42,12 @@ impl Code<'_> {
         }
     }
 
-    /// A head, or what it stands before if it is only a decorator of several lines.
+    /// A head, or the line that it precedes if it is only a decorator of several lines.
     fn settled(&self, head: usize) -> usize {
         if self.0[head].role == Role::Decorator { self.described(head) } else { head }
     }
 
-    /// What a comment or decorator stands before, if anything.
+    /// The line that a comment or decorator precedes, if any.
     fn described(&self, line: usize) -> usize {
         let indent = self.0[line].indent;
         let mut below = line;
@@ -71,7 +71,8 @@ impl Code<'_> {
         below.find(|&line| is_code(&self.0[line]) && self.0[line].indent <= self.0[opening].indent)
     }
 
-    /// Where a statement begins that goes on at this line: above a bracket of its own, above what it closes.
+    /// The beginning of a statement that continues at this line: above a bracket on a line of its own, or above a line
+    /// that closes one.
     fn beginning(&self, line: usize) -> usize {
         let mut line = line;
         loop {

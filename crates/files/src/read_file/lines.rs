@@ -1,4 +1,4 @@
-//! A file as a stream of lines: whatever the length of a line, only its beginning is kept.
+//! Reads a file as a stream of lines, and keeps only the beginning of each line, whatever its length.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -9,7 +9,7 @@ use crate::file_context::FileContext;
 use crate::opening::OpenedFile;
 use crate::words::count;
 
-/// How much is read at a time. The caller may stop us between two reads.
+/// The bytes that are read at a time. The call can be stopped between two reads.
 const CHUNK: usize = 64 * 1024;
 /// How many bytes of a line are kept: enough for one character more than is shown.
 const KEPT: usize = 4 * (LONGEST_LINE + 1);
@@ -19,23 +19,23 @@ pub(super) struct Lines<'a> {
     found: &'a OpenedFile,
     reader: BufReader<&'a File>,
     surroundings: &'a FileContext<'a>,
-    /// How many lines have gone by.
+    /// How many lines have been read.
     passed: u64,
 }
 
 /// One line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Which one it is, from 1.
+    /// Its number, from 1.
     pub(super) number: u64,
-    /// Its beginning, without what ends it.
+    /// Its beginning, without the line break.
     pub(super) kept: Vec<u8>,
-    /// How long it is, without what ends it.
+    /// Its length in bytes, without the line break.
     pub(super) length: u64,
     pub(super) ending: LineBreak,
 }
 
-/// What ends a line.
+/// The end of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LineBreak {
     /// The end of the file.
@@ -50,7 +50,7 @@ impl<'a> Lines<'a> {
         Self { found, reader: BufReader::with_capacity(CHUNK, file), surroundings, passed: 0 }
     }
 
-    /// Goes past so many lines, or to the end.
+    /// Skips so many lines, or to the end.
     pub(super) fn skip(&mut self, lines: u64) -> Result<(), FileToolError> {
         let goal = self.passed.saturating_add(lines);
         let mut in_a_line = false;
@@ -96,18 +96,18 @@ impl<'a> Lines<'a> {
         Ok(Some(line))
     }
 
-    /// Whether something comes after the last line that was taken.
+    /// Whether any bytes follow the last line that was read.
     pub(super) fn has_more(&mut self) -> Result<bool, FileToolError> {
         Ok(!self.chunk()?.is_empty())
     }
 
-    /// That there is no line with this number, now that the end was reached.
+    /// The error that there is no line with this number. Called at the end of the file.
     pub(super) fn beyond_the_end(&self, offset: u64) -> FileToolError {
         let there = count(self.passed, "line");
         FileToolError::BeyondTheEnd { path: self.found.path.clone(), there, offset }
     }
 
-    /// What comes next in the file; nothing at its end.
+    /// The next bytes of the file; empty at its end.
     fn chunk(&mut self) -> Result<&[u8], FileToolError> {
         if self.reader.buffer().is_empty() {
             self.surroundings.go_on()?;
@@ -128,7 +128,7 @@ impl Line {
         self.length += part.len() as u64;
     }
 
-    /// A newline came, behind this byte.
+    /// Handles a newline, which follows this byte.
     fn end(&mut self, last: Option<u8>) {
         self.ending = LineBreak::Newline;
         if last == Some(b'\r') {
@@ -139,8 +139,8 @@ impl Line {
     }
 }
 
-/// How many newlines there are, but no more than wanted, and how many bytes reach up to the last of them or, if there
-/// are fewer, to the end.
+/// The number of newlines, up to `wanted`, and the number of bytes up to the last of them or, if there are fewer, to
+/// the end.
 fn count_newlines(chunk: &[u8], wanted: u64) -> (u64, usize) {
     let all = memchr::memchr_iter(b'\n', chunk).count() as u64;
     if all < wanted {

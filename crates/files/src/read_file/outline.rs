@@ -1,5 +1,5 @@
-//! What is known of the lines near an anchor: how far each is indented, what it seems to be, how long it is. A few bytes
-//! a line, so that no file is too long for it.
+//! Facts about the lines near an anchor: the indentation, the apparent role and the length of each. It takes a few
+//! bytes per line, so a file of any length can be handled.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use super::lines::{Line, Lines};
 use crate::answer::FileToolError;
 use crate::bounds::ANSWER_BYTES;
 
-/// How many lines before and behind the anchor are looked at.
+/// How many lines before and behind the anchor are examined.
 const REACH: u64 = 50_000;
-/// How far a tab indents at most.
+/// The largest indentation of a tab.
 const TAB: u32 = 4;
-/// What surrounds a line when it is shown: `L12: ` and its end.
+/// The bytes that surround a line in the output: `L12: ` and the newline.
 const FRAME: usize = 10;
-/// How much of an answer is left to its first line and for lines that grow when they are shown.
+/// The part of an output that is reserved for its first line and for lines that grow when they are shown.
 const SLACK: usize = 2000;
 
-/// Some lines of a file. Within, they are counted from 0.
+/// Some lines of a file. Indices inside the outline start at 0.
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) lines: Vec<LineFacts>,
@@ -25,7 +25,7 @@ pub(super) struct Outline {
     first: u64,
 }
 
-/// What is known of a line.
+/// The facts about a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineFacts {
     /// In columns.
@@ -34,23 +34,23 @@ pub(super) struct LineFacts {
     bytes: u32,
 }
 
-/// What a line seems to be, in whatever language.
+/// The apparent role of a line, in any language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Blank,
-    /// A comment, a decorator, an attribute: it belongs to what comes next.
+    /// A comment, a decorator, an attribute: it belongs to the next line.
     Header,
     /// The first of several lines of a decorator or an attribute.
     Decorator,
-    /// Nothing but an opening bracket: it belongs to what came before.
+    /// Only an opening bracket: it belongs to the line before.
     Opening,
-    /// It begins by closing a block, as `}`, `)`, `end` and `else` do.
+    /// A line that begins by closing a block, as `}`, `)`, `end` and `else` do.
     Closing,
     Other,
 }
 
 impl Outline {
-    /// The lines around this one, which is counted from 1.
+    /// The lines around this one, whose number starts at 1.
     pub(super) fn around(anchor: u64, mut lines: Lines<'_>) -> Result<Self, FileToolError> {
         let first = anchor.saturating_sub(REACH).max(1);
         lines.skip(first - 1)?;
@@ -68,12 +68,12 @@ impl Outline {
         if reached { Ok(outline) } else { Err(lines.beyond_the_end(anchor)) }
     }
 
-    /// The number in the file.
+    /// The line's number in the file.
     pub(super) fn number(&self, line: usize) -> u64 {
         self.first + line as u64
     }
 
-    /// As much of the block as an answer holds and so many lines allow, around the anchor.
+    /// The part of the block around the anchor that fits an output and this number of lines.
     pub(super) fn fitting(&self, block: &Range<usize>, most: u64) -> Range<usize> {
         let mut room = Room { lines: most, bytes: ANSWER_BYTES - SLACK };
         let mut fitting = self.anchor..self.anchor + 1;
@@ -93,7 +93,7 @@ impl Outline {
     }
 }
 
-/// What is left for an answer.
+/// The remaining room of an output.
 struct Room {
     lines: u64,
     bytes: usize,
@@ -128,7 +128,7 @@ impl LineFacts {
 }
 
 impl Role {
-    /// What a line seems to be that begins so.
+    /// The role of a line that begins with this text.
     fn of(text: &[u8]) -> Self {
         const HEADERS: [&[u8]; 10] = [b"//", b"/*", b"*/", b"* ", b"#", b"@", b"-- ", b"---", b";;", b"<!--"];
         let is_header = text == b"*" || HEADERS.iter().any(|start| text.starts_with(start));
@@ -145,7 +145,7 @@ impl Role {
     }
 }
 
-/// Whether the line begins with a word that ends a block or goes on with another one of the same statement.
+/// Whether the line begins with a word that ends a block or continues its statement with another block.
 fn closes(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 12] = [
         b"end", b"fi", b"done", b"esac", b"else", b"elif", b"elsif", b"except", b"finally", b"catch",

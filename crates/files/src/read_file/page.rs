@@ -1,4 +1,4 @@
-//! Lines as a model sees them: `L12: text`, within bounds, with remarks about what cannot be seen.
+//! Shows lines to a model as `L12: text`, within limits, with notes about what cannot be seen.
 
 use super::about_cut_lines;
 use super::lines::{Line, LineBreak, Lines};
@@ -6,7 +6,7 @@ use crate::answer::FileToolError;
 use crate::bounds::{LONGEST_LINE, Text};
 use crate::words::count;
 
-/// What is known of the lines that were shown.
+/// Facts about the lines that were shown.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     shown: u64,
@@ -43,12 +43,12 @@ impl Page {
         self.shown
     }
 
-    /// The line that would have come next.
+    /// The line that follows the page.
     pub(super) fn next(&self) -> Option<u64> {
         self.next
     }
 
-    /// Says what the lines do not show.
+    /// Adds notes about what the lines do not show.
     pub(super) fn remarks(&self, text: &mut Text) {
         if let Some(first) = self.cut {
             text.note(about_cut_lines(first));
@@ -89,13 +89,13 @@ impl Page {
     }
 }
 
-/// A line's text, and what was done to it.
+/// A line's text, and the changes made to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shape {
     text: String,
     cut: bool,
     not_utf8: bool,
-    /// A byte order mark was taken off.
+    /// Whether a byte order mark was removed.
     marked: bool,
 }
 
@@ -118,8 +118,8 @@ impl Shape {
         shape
     }
 
-    /// Adds as many characters as there is room for, and says how much is left. NUL, which no wire likes, gets its
-    /// picture.
+    /// Adds as many characters as there is room for, and returns the remaining room. NUL, which many JSON readers
+    /// reject, is replaced by its picture character.
     fn add(&mut self, text: &str, mut room: usize) -> usize {
         for c in text.chars() {
             if room == 0 {

@@ -1,8 +1,8 @@
-//! What the first bytes of a picture say of its size, and whether its end is there. Nothing is decoded.
+//! Reads the size of an image from its first bytes, and checks whether its end is present. Nothing is decoded.
 
 use crate::content::ImageKind;
 
-/// How large a picture is.
+/// The size of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pixels {
     pub(super) width: u32,
@@ -19,7 +19,7 @@ impl Pixels {
     }
 }
 
-/// How large a picture says it is. `None` if it is broken off before, or has no size at all.
+/// The size that the header of an image names. `None` if the file is truncated before it, or names no size.
 pub(super) fn pixels(kind: ImageKind, bytes: &[u8]) -> Option<Pixels> {
     let pixels = match kind {
         ImageKind::Png => png(bytes),
@@ -30,10 +30,10 @@ pub(super) fn pixels(kind: ImageKind, bytes: &[u8]) -> Option<Pixels> {
     pixels.filter(|pixels| pixels.width > 0 && pixels.height > 0)
 }
 
-/// Whether a picture has its end. Decoders make do without it; providers may not.
+/// Whether an image has its end marker. Decoders tolerate a missing one; providers may not.
 pub(super) fn is_whole(kind: ImageKind, bytes: &[u8]) -> bool {
     match kind {
-        // What some programs leave behind the end is zeros.
+        // Some programs append zeros behind the end.
         ImageKind::Gif => bytes.iter().rfind(|byte| **byte != 0) == Some(&0x3b),
         ImageKind::Webp => field(bytes, 4).is_some_and(|length| {
             let length = u64::from(u32::from_le_bytes(length)) + 8;
@@ -63,7 +63,7 @@ fn jpeg(bytes: &[u8]) -> Option<Pixels> {
     Some(Pixels { height: side(at + 5)?, width: side(at + 7)? })
 }
 
-/// Where the first such segment of a JPEG begins, behind others of any number and length.
+/// The position of the first such segment of a JPEG, behind others of any number and length.
 fn jpeg_segment(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
     const SCAN: u8 = 0xda;
     let mut at = 2;
@@ -80,13 +80,13 @@ fn jpeg_segment(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
     }
 }
 
-/// In what a scan holds, 0xff is never followed by the marker of the end, unless it is the end.
+/// In the data of a scan, 0xff is never followed by the code of the end marker, except at the end.
 fn jpeg_has_end(bytes: &[u8]) -> bool {
     let scan = jpeg_segment(bytes, |marker| marker == 0xda);
     scan.is_some_and(|scan| memchr::memmem::find(&bytes[scan..], b"\xff\xd9").is_some())
 }
 
-/// Goes from chunk to chunk to the last one, which must be there to its last byte.
+/// Walks the chunks to the last one, which must be present to its last byte.
 fn png_has_end(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(8..).unwrap_or_default();
     while let (Some(length), Some(name)) = (field(rest, 0), field::<4>(rest, 4)) {

@@ -1,4 +1,4 @@
-//! Decoding pictures, which shows that they are whole, and making them smaller.
+//! Decodes images, which proves that they are complete, and shrinks them.
 
 use std::io::Cursor;
 
@@ -10,16 +10,16 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Li
 use super::header::Pixels;
 use crate::content::ImageKind;
 
-/// The most pixels that are decoded: with four bytes each, and twice while they are made fewer, some 400 MB.
+/// The most pixels that are decoded: with four bytes each, and two copies while shrinking, some 400 MB.
 pub(super) const MOST_PIXELS: u64 = 50_000_000;
 /// The most memory that a decoder may use.
 const MOST_MEMORY: u64 = 512 << 20;
-/// How well a JPEG is kept.
+/// The quality of a JPEG.
 const QUALITY: u8 = 85;
-/// A picture that does not fit at this side never will.
+/// The smallest size that is tried: an image that is too large even at this side never fits.
 const SMALLEST_SIDE: u32 = 64;
 
-/// A picture, as it stands in a file.
+/// An image, as it is stored in a file.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub(super) kind: ImageKind,
@@ -27,14 +27,14 @@ pub(super) struct Picture {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What a picture has to fit into.
+/// The limits for an image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Within {
     pub(super) side: u32,
     pub(super) bytes: usize,
 }
 
-/// The pixels of a PNG or JPEG, the way up that it is meant to be seen.
+/// Decodes a PNG or JPEG, turned to its intended orientation.
 pub(super) fn decode(picture: &Picture) -> Result<DynamicImage, ImageError> {
     let format = if picture.kind == ImageKind::Png { ImageFormat::Png } else { ImageFormat::Jpeg };
     let mut reader = ImageReader::with_format(Cursor::new(&picture.bytes), format);
@@ -42,14 +42,14 @@ pub(super) fn decode(picture: &Picture) -> Result<DynamicImage, ImageError> {
     limits.max_alloc = Some(MOST_MEMORY);
     reader.limits(limits);
     let mut decoder = reader.into_decoder()?;
-    // Cameras write down how they were held. A smaller picture no longer says so, so it is turned.
+    // Cameras store the orientation as metadata. A shrunk image loses the metadata, so its pixels are turned.
     let orientation = decoder.orientation()?;
     let mut image = DynamicImage::from_decoder(decoder)?;
     image.apply_orientation(orientation);
     Ok(image)
 }
 
-/// The picture, as large as it may be.
+/// The image, shrunk to the limits.
 pub(super) fn shrunk(image: &DynamicImage, kind: ImageKind, within: Within) -> Option<Picture> {
     let mut side = within.side.min(image.width().max(image.height()));
     while side >= SMALLEST_SIDE {

@@ -1,4 +1,4 @@
-//! What is said about arguments that cannot be used, and what is done with those that can.
+//! Complaints about unusable arguments, and lenient reading of the others.
 
 use windlass_files::{grep_files, list_dir, read_file, view_image};
 

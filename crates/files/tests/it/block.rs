@@ -1,4 +1,4 @@
-//! Blocks around a line, in languages of all kinds.
+//! Blocks around a line, in many languages.
 
 use crate::place::Place;
 

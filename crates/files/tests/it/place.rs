@@ -1,4 +1,4 @@
-//! A directory with files of a test's own, and calls of tools in it. In answers it is called `HERE`.
+//! A test directory with files, and calls of tools in it. Outputs show its path as `HERE`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ impl Place {
         Self(Scratch::new(name))
     }
 
-    /// One with these files. A name that ends with a slash is a directory's.
+    /// A directory with these files. A name that ends with a slash makes a directory.
     pub(crate) fn with(name: &str, files: &[(&str, &str)]) -> Self {
         let place = Self::new(name);
         for (path, text) in files {
@@ -63,7 +63,7 @@ impl Place {
         (tool.call)(arguments.as_object().expect("an object").clone(), surroundings)
     }
 
-    /// The text of an answer.
+    /// The text of an output.
     pub(crate) fn text(&self, tool: &str, arguments: &str) -> String {
         self.text_with(tool, arguments, &FileContext::open(self.path()))
     }

@@ -8,7 +8,7 @@ use windlass_files::{ANSWER_BYTES, FileContext, FileToolError};
 
 use crate::place::Place;
 
-/// What is read from a file with this content, without the line that names it.
+/// Expects this output for a file with this content, without the line that names the file.
 fn check(content: impl AsRef<[u8]>, arguments: &str, expected: &str) {
     let place = Place::new("read");
     place.write("a.txt", content);
@@ -151,12 +151,12 @@ fn a_long_read_ends_when_nobody_wants_it_any_more() {
     let surroundings = FileContext { stop: &stop, ..FileContext::open(place.path()) };
     let answer = place.call_with("read_file", r#"{"file_path":"text","offset":900000}"#, &surroundings);
     assert!(matches!(answer, Err(FileToolError::Stopped)), "{answer:?}");
-    // A terabyte of zeros is named by its first bytes.
+    // A sparse file of a terabyte is recognized by its first bytes.
     let text = place.text("read_file", r#"{"file_path":"huge"}"#);
     assert!(text.ends_with("It is not text but binary data of no known kind, 1099.5 GB long."), "{text}");
 }
 
-/// What each line of a file is shown as, worked out in another way.
+/// The expected form of each line of a file, computed independently.
 fn expected_lines(content: &[u8]) -> Vec<String> {
     let mut lines: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
     let unfinished = lines.pop().expect("the part behind the last newline");
@@ -173,7 +173,7 @@ fn pages(place: &Place, limit: usize) -> Vec<String> {
         let text =
             place.text("read_file", &format!(r#"{{"file_path":"a","offset":{offset},"limit":{limit}}}"#));
         let (body, notes) = text.split_once("\nNote: ").unwrap_or((&text, ""));
-        // A line may hold anything but a newline, so a line of the answer is a line of the file.
+        // A line may hold anything but a newline, so a line of the output is a line of the file.
         for line in body.split('\n').skip(1) {
             let (number, shown) = line.strip_prefix('L').and_then(|line| line.split_once(": ")).expect(line);
             assert_eq!(number.parse(), Ok(lines.len() + 1));
@@ -198,7 +198,7 @@ proptest! {
         limit in 1..40_usize,
     ) {
         let content = parts.concat();
-        // What begins like a binary file or with a mark is shown differently.
+        // Files that begin like a binary one or with a byte order mark are shown differently.
         prop_assume!(!content.first().is_some_and(|byte| *byte >= 0x80 || *byte < 9 || b"B%M7".contains(byte)));
         let place = Place::new("pages");
         place.write("a", &content);

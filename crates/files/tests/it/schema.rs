@@ -1,4 +1,4 @@
-//! What models are shown: names, descriptions and schemas, word for word.
+//! The names, descriptions and schemas for models, word for word.
 
 use serde_json::{Value, json};
 use windlass_files::TOOLS;

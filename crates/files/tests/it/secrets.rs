@@ -1,4 +1,4 @@
-//! What may not be read is not, whichever way leads there.
+//! Denied files stay unread, whichever path leads to them.
 
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -7,7 +7,7 @@ use windlass_files::{FileContext, FileToolError};
 
 use crate::place::Place;
 
-/// A place with something secret, and surroundings that deny it.
+/// A test directory with a secret file, and a context that denies it.
 fn with_secrets(check: impl Fn(&Place, &FileContext<'_>)) {
     let place = Place::with(
         "secrets",
@@ -48,7 +48,7 @@ fn a_secret_is_refused_through_links_as_well() {
             ("grep_files", r#"{"pattern":"needle","path":"window"}"#),
             ("view_image", r#"{"path":"window"}"#),
         ] {
-            // From the root, so that the way over our own directory is a real one too.
+            // From `/`, so that the path through our own `/proc` entry is a real one too.
             let arguments = arguments.replace("cwd/HERE", "root/HERE");
             let answer = place.call_with(tool, &arguments, surroundings);
             assert!(matches!(answer, Err(FileToolError::Denied { .. })), "{tool} {arguments}: {answer:?}");

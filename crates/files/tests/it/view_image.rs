@@ -1,4 +1,4 @@
-//! Pictures.
+//! Viewing images.
 
 use std::io::Cursor;
 
@@ -10,7 +10,7 @@ use windlass_files::{FileOutput, FileToolError};
 
 use crate::place::Place;
 
-/// A picture in which no two neighbours are alike, so that it does not compress well.
+/// An image in which neighbouring pixels differ, so that it does not compress well.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     let noise = |x: u32, y: u32| {
         (x.wrapping_mul(2_654_435_761) ^ y.wrapping_mul(40_503_001)).wrapping_mul(2_246_822_519) >> 24
@@ -21,7 +21,7 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// What comes of viewing these bytes: the media type, the bytes, the note.
+/// The result of viewing these bytes: the media type, the bytes, the note.
 fn view(bytes: &[u8], more: &str) -> Result<(String, Vec<u8>, String), String> {
     let place = Place::new("view");
     place.write("picture", bytes);
