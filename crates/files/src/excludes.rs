@@ -14,7 +14,7 @@ pub fn git_excludes(home: &Path, configuration: Option<&Path>) -> Option<PathBuf
     Some(named.unwrap_or_else(|| configuration.join("git/ignore"))).filter(|path| path.is_file())
 }
 
-/// The beginning of a git configuration. Real ones are small, so a longer file is not read to its end.
+/// The text of a git configuration. Real ones are small, so a longer file is ignored.
 fn beginning_of(file: &Path) -> Option<String> {
     const LONGEST: u64 = 1 << 20;
     let length = fs::metadata(file).ok().filter(fs::Metadata::is_file)?.len();

@@ -1,9 +1,9 @@
-//! Carries out a plan: every file gets its new text, or every file is as it was.
+//! Carries out a plan: every file gets its new text, or every file stays as it was.
 //!
-//! New texts are first written beside their places, so that a full disk shows before anything is touched; then each
-//! changes places with the old one, which is kept until all are done. Files with several names, and those whose owner
-//! cannot be kept, are written in place, last. Nothing is flushed to the device: this guards against failures, not
-//! against power cuts.
+//! New texts are first written to temporary files beside their targets, so that a full disk shows before anything is
+//! touched. Then each is exchanged with the old file, which is kept until all are done. Files with several hard links,
+//! and those whose owner cannot be preserved, are written in place, last. Nothing is flushed to the device: this
+//! protects against failures, not against power cuts.
 
 mod state;
 
@@ -20,10 +20,10 @@ use crate::plan::FileStep;
 use crate::undo::{Undo, take_back};
 use crate::warning::Warning;
 
-/// Why a plan was not carried out.
+/// The reason why a plan was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// A file is not what it was when the plan was made. Nothing is changed.
+    /// A file has changed since the plan was made. Nothing is changed.
     #[error("{path} changed on disk since the patch was verified; nothing was written. Read it again")]
     Changed {
         /// The file, as written in the patch.
@@ -34,22 +34,22 @@ pub enum ApplyError {
     Write {
         /// The file, as written in the patch.
         path: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// Something failed, and so did taking back what was done.
+    /// Something failed, and undoing the earlier steps failed too.
     #[error("{reason}\nTaking back the rest failed too. The files now:\n{}", state::list(files, stuck))]
     Stuck {
-        /// What failed first.
+        /// The first failure.
         reason: String,
         /// Every file of the patch, as it was found afterwards.
         files: Vec<FileState>,
-        /// What could not be moved back or removed, with the reason. Old texts are among them.
+        /// Files that could not be moved back or removed, with the reason. Old texts are among them.
         stuck: Vec<(PathBuf, String)>,
     },
 }
 
-/// Carries out all steps. What it leaves behind is a warning.
+/// Carries out all steps. Old files that cannot be removed afterwards are reported as warnings.
 pub(crate) fn apply(steps: &[FileStep], disk: &dyn Disk) -> Result<Vec<Warning>, ApplyError> {
     for step in steps {
         check_unchanged(step)?;
@@ -61,7 +61,7 @@ pub(crate) fn apply(steps: &[FileStep], disk: &dyn Disk) -> Result<Vec<Warning>,
     }
 }
 
-/// Whether a place still has what the plan is based on, and its path still leads there.
+/// Checks that a file still has the text on which the plan is based, and that its path still leads there.
 fn check_unchanged(step: &FileStep) -> Result<(), ApplyError> {
     let same_way = resolve(step.parent()).is_ok_and(|parent| parent == step.parent());
     let same_link = step.place.read_link().ok() == step.link;
@@ -72,35 +72,35 @@ fn check_unchanged(step: &FileStep) -> Result<(), ApplyError> {
     Err(ApplyError::Changed { path: step.written.clone() })
 }
 
-/// The most names that are tried for one file.
+/// The most names that are tried for one temporary file.
 const MAX_NAMES: usize = 1000;
 
-/// What failed first.
+/// The first failure.
 enum Failure {
     Changed { path: String },
     Write { path: String, source: io::Error },
 }
 
-/// What was done so far.
+/// The work that was done so far.
 struct Work<'a> {
     disk: &'a dyn Disk,
     done: Vec<Undo<'a>>,
-    /// How many names were made up.
+    /// How many temporary names were generated.
     names: usize,
 }
 
-/// How a step's new text gets to its place.
+/// The way in which a step's new text gets to its place.
 enum Staged<'a> {
-    /// It lies beside, under this name.
+    /// The text lies in a temporary file with this name, beside its place.
     Aside(&'a FileStep, PathBuf),
-    /// It is written over the old one.
+    /// The text is written over the old one.
     InPlace(&'a FileStep, &'a str),
-    /// There is none: the file goes.
+    /// There is no new text: the file is removed.
     Removal(&'a FileStep),
 }
 
 impl<'a> Work<'a> {
-    /// Gives the old files that are left beside their places.
+    /// Returns the old files that are left beside their places.
     fn carry_out(&mut self, steps: &'a [FileStep]) -> Result<Vec<PathBuf>, Failure> {
         let mut staged = Vec::new();
         for step in steps.iter().filter(|step| step.changes()) {
@@ -129,7 +129,7 @@ impl<'a> Work<'a> {
         };
         match self.create_beside(step.parent(), text, like) {
             Ok(path) => Ok(Staged::Aside(step, path)),
-            // The file may be written, but not its directory, or it belongs to somebody else.
+            // The file may be written, but not its directory, or the file has another owner.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_plain_file(step) => {
                 Ok(Staged::InPlace(step, text))
             }
@@ -142,7 +142,7 @@ impl<'a> Work<'a> {
         for path in missing.into_iter().rev() {
             match self.disk.create_directory(path) {
                 Ok(()) => self.done.push(Undo::RemoveDirectory(path.to_owned())),
-                // Somebody else made it a moment ago, and it is theirs.
+                // Another process created it a moment ago, so we must not remove it when undoing.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -157,7 +157,7 @@ impl<'a> Work<'a> {
         Ok(path)
     }
 
-    /// Makes a file under a name that nobody has. Another patch may be looking for one in the same directory.
+    /// Creates a file under an unused name. Another patch may be looking for one in the same directory.
     fn under_unused_name(
         &mut self,
         parent: &Path,
@@ -174,7 +174,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Puts a staged text into its place. Gives the old file that is left beside it, if one is.
+    /// Moves a staged text into its place. Returns the old file that is left beside it, if there is one.
     fn put(&mut self, staged: Staged<'a>) -> Result<Option<PathBuf>, Failure> {
         match staged {
             Staged::Aside(step, aside) if step.before.is_none() => self.put_into_free_place(step, aside),
@@ -204,7 +204,8 @@ impl<'a> Work<'a> {
         self.check_old(step, aside)
     }
 
-    /// Looks once more at the old file, now that nobody else finds it: what somebody wrote a moment ago must not be lost.
+    /// Checks the old file once more, now that other processes no longer find it under its name: text that another
+    /// process wrote a moment ago must not be lost.
     fn check_old(&self, step: &FileStep, aside: PathBuf) -> Result<Option<PathBuf>, Failure> {
         match inspect::load(&aside) {
             Ok(text) if text == step.before => Ok(Some(aside)),
@@ -226,12 +227,12 @@ impl Failure {
     }
 }
 
-/// Whether there is a file that can be written over, rather than nothing or a link that is to go.
+/// Whether the place holds a file that can be overwritten, as opposed to nothing or a link that is to be removed.
 fn is_plain_file(step: &FileStep) -> bool {
     step.before.is_some() && step.link.is_none()
 }
 
-/// Whether a file is also known by another name, which replacing it would part from it.
+/// Whether a file has other hard links: replacing it would separate it from them.
 fn has_other_names(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_file() && found.nlink() > 1)
 }

@@ -1,14 +1,14 @@
-//! Where a patch's paths lead: from which directory they are read, what they are once symbolic links are followed, and
-//! whether that may be written. Looks, but never changes anything.
+//! Resolves a patch's paths: the directory to which they are relative, their targets once symbolic links are followed,
+//! and whether those may be written. It reads, but never changes anything.
 
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The most symbolic links on the way to one file; the kernel's own limit.
+/// The most symbolic links that one path may go through; the kernel's own limit.
 const MAX_LINKS: usize = 40;
 
-/// The directory that a patch is about, and what of the disk it may change.
+/// The directory to which a patch is applied, and the paths that the patch may change.
 #[derive(Clone)]
 pub struct Directory<'a> {
     base: PathBuf,
@@ -17,32 +17,33 @@ pub struct Directory<'a> {
     refusal: WriteDenied,
 }
 
-/// Why a path may not be written, in the words that models know.
+/// The reason why a path may not be written, in wordings that models know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteDenied {
     /// Nothing may be written.
     ReadOnly,
-    /// The path is outside of what may be written.
+    /// The path is outside of the writable directories.
     OutsideProject,
-    /// Another reason, in words of the caller.
+    /// Another reason, in the caller's words.
     Because(String),
 }
 
 impl<'a> Directory<'a> {
-    /// Paths are relative to `base`, which is absolute; everything may be written.
+    /// A directory in which everything may be written. Paths are relative to `base`, which must be absolute.
     pub fn at(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into(), may_write: None, may_read: None, refusal: WriteDenied::OutsideProject }
     }
 
-    /// The same, but only paths that pass may be written. They are asked about as they are once symbolic links were
-    /// followed: a link that leads out of the workspace is outside. Others are refused for the reason given. What they are
-    /// compared with must have been followed too, by [`resolve`].
+    /// The same directory, but only paths that pass may be written; others are denied for the reason given. The
+    /// function is called with paths whose symbolic links were followed: a link that leads out of the workspace counts
+    /// as outside. The paths that it compares them with must have been resolved too, by [`resolve`].
     #[must_use]
     pub fn allowing(self, may_write: &'a dyn Fn(&Path) -> bool, refusal: WriteDenied) -> Self {
         Self { may_write: Some(may_write), refusal, ..self }
     }
 
-    /// The same, but a link that is deleted or moved may only lead to what passes: the text behind it is read.
+    /// The same directory, but a link that is deleted or moved must lead to a path that passes, because the text behind
+    /// it is read.
     #[must_use]
     pub fn reading(self, may_read: &'a dyn Fn(&Path) -> bool) -> Self {
         Self { may_read: Some(may_read), ..self }
@@ -64,7 +65,7 @@ impl<'a> Directory<'a> {
         &self.refusal
     }
 
-    /// The path as a person would write it out: absolute, without dots, links not followed.
+    /// The absolute path without `.` and `..`, links not followed.
     pub(crate) fn absolute(&self, path: &str) -> PathBuf {
         let mut absolute = PathBuf::new();
         for component in self.base.join(path).components() {
@@ -77,12 +78,12 @@ impl<'a> Directory<'a> {
         absolute
     }
 
-    /// Where the path leads, all links followed. What does not exist is what it would be.
+    /// The path with all links followed. A path that does not exist is completed by its names.
     pub(crate) fn resolve(&self, path: &str) -> io::Result<PathBuf> {
         resolve(&self.base.join(path))
     }
 
-    /// The same, but a link at the end is not followed: what a removal removes.
+    /// The same, but a link at the end is not followed: removing a path removes the link itself.
     pub(crate) fn resolve_entry(&self, path: &str) -> io::Result<PathBuf> {
         let path = self.base.join(path);
         match (path.parent(), path.file_name()) {
@@ -112,7 +113,7 @@ impl fmt::Display for WriteDenied {
     }
 }
 
-/// Follows an absolute path as the kernel does, and goes on by the names alone where nothing exists yet.
+/// Follows an absolute path as the kernel does, and continues by the names alone where nothing exists yet.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut resolved = PathBuf::from("/");
     let mut rest: Vec<PathBuf> = parts(path);
@@ -144,7 +145,7 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     Ok(resolved)
 }
 
-/// The parts of a path, the last one first.
+/// The components of a path, the last one first.
 fn parts(path: &Path) -> Vec<PathBuf> {
     let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
     let mut parts: Vec<PathBuf> = parts.map(|part| PathBuf::from(part.as_os_str())).collect();

@@ -1,5 +1,5 @@
-//! The few things that applying a patch does to a disk, as a trait, so that tests can let each of them fail. `LocalDisk`
-//! is the real one. Each operation happens as a whole or not at all, except overwriting in place.
+//! The few file operations that applying a patch needs, as a trait, so that tests can let each of them fail.
+//! `LocalDisk` is the real one. Each operation is atomic, except overwriting in place.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
@@ -17,17 +17,17 @@ use rustix::io::Errno;
 
 use crate::nofollow::{self, HeldDirectories};
 
-/// What a patch does to a disk.
+/// The file operations of a patch.
 pub trait Disk {
     /// Creates one directory, whose parent exists.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Creates a file where there is none.
+    /// Creates a file; fails if one exists.
     fn create_file(&self, path: &Path, contents: &[u8], like: Like<'_>) -> io::Result<()>;
-    /// Lets two files change places.
+    /// Exchanges two files atomically.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
-    /// Moves a file to where there is none.
+    /// Moves a file; fails if the target exists.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Writes a file anew without replacing it. May fail in the middle.
+    /// Overwrites a file without replacing it. May fail in the middle.
     fn overwrite(&self, path: &Path, contents: &[u8]) -> io::Result<()>;
     /// Removes a file, or a symbolic link itself.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
@@ -35,19 +35,19 @@ pub trait Disk {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 }
 
-/// What a file that is created has in common with another.
+/// The file whose metadata a new file takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Like<'a> {
-    /// Nothing: it gets what new files get.
+    /// None: it gets the defaults of new files.
     Fresh,
-    /// It takes the place of this one, and must have its permissions, owner and attributes.
+    /// The file replaces this one, and must have its permissions, owner and attributes.
     Replacing(&'a Path),
-    /// This one is moved there: it has its permissions, and the rest as far as that can be.
+    /// This file is moved there: the new one has its permissions, and its other metadata as far as possible.
     MovedFrom(&'a Path),
 }
 
-/// This machine's file systems. Each directory is opened once, by a path without links, and held: an entry is created, moved and
-/// taken back in the same directory, wherever that directory's path leads by then.
+/// The local file systems. Each directory is opened once, by a path without links, and kept open: an entry is created,
+/// moved and undone in the same directory, wherever that directory's path leads by then.
 #[derive(Debug, Default)]
 pub struct LocalDisk {
     held: HeldDirectories,
@@ -61,13 +61,13 @@ impl Disk for LocalDisk {
 
     fn create_file(&self, path: &Path, contents: &[u8], like: Like<'_>) -> io::Result<()> {
         let (parent, name) = self.held.parent_of(path)?;
-        // Until it has the permissions of the other, nobody else may read what it holds.
+        // Until the file has the permissions of the other one, no other user may read its content.
         let mode = if like == Like::Fresh { 0o666 } else { 0o600 };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&parent, name, flags, Mode::from_raw_mode(mode))?);
         let written = file.write_all(contents).and_then(|()| take_after(&file, like));
         if written.is_err() {
-            // Best effort: the caller is told of the failure in any case.
+            // Best effort: the caller gets the failure in any case.
             let _still_there = unlinkat(parent, name, AtFlags::empty());
         }
         written
@@ -109,10 +109,10 @@ impl Disk for LocalDisk {
     }
 }
 
-/// A name in a directory that is held.
+/// A name in an open directory.
 type Entry<'a> = (Rc<OwnedFd>, &'a OsStr);
 
-/// For file systems that cannot exchange: over a third name, with `other` missing for a moment.
+/// For file systems that cannot exchange atomically: renames over a third name, with `other` missing for a moment.
 fn exchange_by_three(one: &Entry<'_>, other: &Entry<'_>) -> Result<(), Errno> {
     let mut aside = one.1.to_owned();
     aside.push(".aside");
@@ -124,7 +124,7 @@ fn exchange_by_three(one: &Entry<'_>, other: &Entry<'_>) -> Result<(), Errno> {
     renameat(&one.0, &aside, &one.0, one.1)
 }
 
-/// Gives a file what another has. The owner comes first: changing it takes permissions away.
+/// Copies the metadata of another file. The owner comes first, because changing it clears permission bits.
 fn take_after(file: &File, like: Like<'_>) -> io::Result<()> {
     match like {
         Like::Fresh => Ok(()),
@@ -144,7 +144,7 @@ fn take_after(file: &File, like: Like<'_>) -> io::Result<()> {
     }
 }
 
-/// What everybody may do. The bits that lend a program its owner's rights are lost, as with any change of its content.
+/// Copies the permissions. The setuid and setgid bits are lost, as with any change of a file's content.
 fn take_permissions(file: &File, found: &Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(found.mode() & 0o777))
 }
@@ -157,15 +157,15 @@ fn take_owner(file: &File, found: &Metadata) -> io::Result<()> {
     fchown(file, Some(found.uid()), Some(found.gid()))
 }
 
-/// The longest list of attributes and the longest attribute; the kernel's own limits.
+/// The largest list of attributes and the largest attribute; the kernel's own limits.
 const ATTRIBUTE: usize = 64 << 10;
 
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
-/// Copies the extended attributes that are people's, and the access list. Labels of security modules are not: the kernel
-/// gives those to every file by its place.
+/// Copies the users' extended attributes and the access list. The labels of security modules are not copied: the kernel
+/// assigns those to every file by its place.
 fn take_attributes(file: &File, model: &File) -> io::Result<()> {
-    // What the directory gave to the new file is not the old one's. Mostly there is none.
+    // Removes the access list that the new file inherited from its directory. Usually there is none.
     let _none = fremovexattr(file, ACCESS_LIST);
     let mut names = vec![0; ATTRIBUTE];
     let length = match flistxattr(model, &mut names[..]) {

@@ -1,6 +1,6 @@
-//! What surrounds a patch: the Begin and End markers, and the wrappings that models put around them (fences,
-//! here-documents, explanations). Takes off what can only be wrapping; a missing marker is an error, because a patch that
-//! was cut off in the middle must not be applied.
+//! Finds a patch between its Begin and End markers, and removes the wrappings that models put around them (fences,
+//! here-documents, explanations). Only text that must be wrapping is removed. A missing marker is an error, because a
+//! patch that was cut off in the middle must not be applied.
 
 use crate::parse::ParseError;
 
@@ -13,7 +13,7 @@ pub(crate) struct Envelope<'a> {
     pub(crate) ignored: Ignored,
 }
 
-/// How many lines around a patch were passed over, apart from wrappings.
+/// The number of ignored lines around a patch, apart from wrappings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ignored {
     pub(crate) before: usize,
@@ -36,8 +36,8 @@ pub(crate) fn open(text: &str) -> Result<Envelope<'_>, ParseError> {
     between_markers(lines)
 }
 
-/// The patch in the middle of other text, if there is one only. Markers with blanks before them may be lines of a file,
-/// so they do not count here, except as the first or the last line.
+/// The patch in the middle of other text, if there is only one. Indented markers may be lines of a file, so they count
+/// only as the first or the last line.
 fn between_markers<'a>(lines: &[&'a str]) -> Result<Envelope<'a>, ParseError> {
     let last = lines.len().saturating_sub(1);
     let is_marker = |at: usize, line: &str, marker: &str| {
@@ -52,21 +52,21 @@ fn between_markers<'a>(lines: &[&'a str]) -> Result<Envelope<'a>, ParseError> {
     Ok(Envelope { lines: lines[begin + 1..end].to_vec(), ignored })
 }
 
-/// Where the only line is that passes.
+/// The position of the only line that passes.
 fn only(lines: &[&str], passes: impl Fn(usize, &str) -> bool) -> Option<usize> {
     let mut found = lines.iter().enumerate().filter(|(at, line)| passes(*at, line)).map(|(at, _)| at);
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
-/// What is within a markdown fence that begins and ends the text.
+/// The lines inside a markdown fence that begins and ends the text.
 fn unfenced<'a, 'b>(lines: &'b [&'a str]) -> Option<&'b [&'a str]> {
     let [first, inner @ .., last] = lines else { return None };
     let fence = ["```", "~~~"].into_iter().find(|fence| first.trim().starts_with(fence))?;
     (last.trim() == fence).then_some(inner)
 }
 
-/// What is within a here-document that begins and ends the text, with or without the command it is for.
+/// The lines inside a here-document that begins and ends the text, with or without its command.
 fn without_heredoc<'a, 'b>(lines: &'b [&'a str]) -> Option<&'b [&'a str]> {
     let [first, inner @ .., last] = lines else { return None };
     let first = first.trim();

@@ -1,11 +1,11 @@
-//! What fuzzing does with arbitrary bytes. The fuzz target and the ordinary tests run this same body; it panics when a
-//! promise of the crate is broken. Not part of the interface.
+//! The body of the fuzz target, which ordinary tests run too. It panics when an invariant of the crate is broken. Not
+//! part of the interface.
 
 use crate::patch::{Chunk, Patch, Section};
 use crate::rewrite::rewrite;
 use crate::{Heredoc, Misfit};
 
-/// Reads any bytes as a patch, as a script and, up to the first zero byte, as a file that the rest is applied to.
+/// Reads any bytes as a patch, as a script and, up to the first zero byte, as a file to which the rest is applied.
 pub fn patch_any(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (file, patch) = text.split_once('\0').unwrap_or(("", &text));

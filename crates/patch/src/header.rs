@@ -1,4 +1,4 @@
-//! The lines that begin something within a patch: `*** Add File:` and its like, and `@@`.
+//! Parses the header lines within a patch: `*** Add File:` and the like, and `@@`.
 
 use crate::patch::LineNumbers;
 
@@ -14,7 +14,7 @@ pub(crate) enum SectionHeader<'a> {
 /// The longest path, which is the kernel's limit too.
 const MAX_PATH: usize = 4096;
 
-/// Reads a line that begins a section. A header without a path is none.
+/// Parses a line that begins a section. A header without a path does not count.
 pub(crate) fn section(line: &str) -> Option<SectionHeader<'_>> {
     let line = line.trim();
     let path = |marker: &str| line.strip_prefix(marker).and_then(path);
@@ -23,7 +23,7 @@ pub(crate) fn section(line: &str) -> Option<SectionHeader<'_>> {
         .or_else(|| path("*** Update File:").map(SectionHeader::Update))
 }
 
-/// The path in a line that says where a file goes.
+/// The target path in a line that moves a file.
 pub(crate) fn move_to(line: &str) -> Option<&str> {
     line.trim().strip_prefix("*** Move to:").and_then(path)
 }
@@ -32,7 +32,7 @@ fn path(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|path| !path.is_empty() && path.len() <= MAX_PATH)
 }
 
-/// What a line that begins with `@@` says.
+/// A line that begins with `@@`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChunkHeader<'a> {
     pub(crate) numbers: Option<LineNumbers>,
@@ -40,7 +40,7 @@ pub(crate) struct ChunkHeader<'a> {
     pub(crate) line: Option<&'a str>,
 }
 
-/// Reads a line that begins a chunk, be it in the manner of a unified diff.
+/// Parses a line that begins a chunk, also in the form of a unified diff.
 pub(crate) fn chunk(line: &str) -> Option<ChunkHeader<'_>> {
     let rest = line.strip_prefix("@@")?;
     if let Some((numbers, rest)) = unified(rest) {
@@ -52,20 +52,21 @@ pub(crate) fn chunk(line: &str) -> Option<ChunkHeader<'_>> {
     Some(ChunkHeader { numbers: None, line: filled(rest) })
 }
 
-/// The line without the one blank that parts it from the marker. Its own indentation stays: it may tell lines apart.
+/// The text without the single space that separates it from the marker. Its own indentation stays, because it may
+/// distinguish lines.
 fn filled(rest: &str) -> Option<&str> {
     let line = rest.strip_prefix(' ').unwrap_or(rest).trim_end();
     (!line.trim().is_empty()).then_some(line)
 }
 
-/// ` -1,3 +1,4 @@ rest`.
+/// Parses ` -1,3 +1,4 @@ rest`.
 fn unified(text: &str) -> Option<(LineNumbers, &str)> {
     let (numbers, rest) = range(text.trim_start().strip_prefix('-')?)?;
     let (_, rest) = range(rest.trim_start().strip_prefix('+')?)?;
     Some((numbers, rest.trim_start().strip_prefix("@@")?))
 }
 
-/// `1,3` or `1`.
+/// Parses `1,3` or `1`.
 fn range(text: &str) -> Option<(LineNumbers, &str)> {
     let (start, rest) = number(text)?;
     match rest.strip_prefix(',') {

@@ -1,10 +1,10 @@
-//! Recognises a shell script that does nothing but apply a patch, so that it can be applied without a shell. Exact and
-//! conservative: whatever a shell would expand, redirect or run besides means that it is not one.
+//! Recognizes a shell script that only applies a patch, so that it can be applied without a shell. Exact and
+//! conservative: a script that expands, redirects or runs anything else does not count.
 
 /// A patch in a shell script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heredoc {
-    /// The directory that the script goes to first.
+    /// The directory to which the script changes first.
     pub directory: Option<String>,
     /// The patch's text.
     pub patch: String,
@@ -28,7 +28,7 @@ impl Heredoc {
     }
 }
 
-/// What parts words on a line.
+/// The characters that separate words on a line.
 const BLANKS: [char; 2] = [' ', '\t'];
 
 /// Reads ` DIRECTORY && `.
@@ -55,7 +55,7 @@ fn document(text: &str) -> Option<String> {
     (!expands).then(|| body.to_owned())
 }
 
-/// What comes before the line that is the delimiter, which must be the script's last.
+/// The text before the line with the delimiter, which must be the script's last.
 fn until_delimiter<'a>(body: &'a str, delimiter: &str) -> Option<&'a str> {
     let mut end = 0;
     for line in body.split_inclusive('\n') {
@@ -79,7 +79,7 @@ fn after_blanks(text: &str) -> Option<&str> {
     (rest.len() < text.len()).then_some(rest)
 }
 
-/// Reads one word as a shell does, as long as nothing in it is expanded, and gives what follows it.
+/// Reads one word as a shell does, as long as nothing in it is expanded, and returns the rest of the text.
 fn word(text: &str) -> Option<(String, &str)> {
     let mut word = String::new();
     let mut rest = text;
@@ -107,12 +107,12 @@ fn word(text: &str) -> Option<(String, &str)> {
     (rest.len() < text.len()).then_some((word, rest))
 }
 
-/// Characters that mean nothing to a shell wherever they stand in a word.
+/// Whether a shell takes this character literally, wherever it stands in a word.
 fn is_plain(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | ':' | '@' | '%')
 }
 
-/// Reads up to the closing quote and gives what follows it.
+/// Reads up to the closing quote and returns the rest of the text.
 fn double_quoted<'a>(text: &'a str, word: &mut String) -> Option<&'a str> {
     let mut characters = text.char_indices();
     while let Some((at, c)) = characters.next() {

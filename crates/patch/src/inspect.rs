@@ -1,5 +1,5 @@
-//! Reads what a patch is held against, within bounds, and says beforehand what could not be written. Opens nothing but
-//! ordinary files: reading a pipe would wait for somebody to write.
+//! Reads the files of a patch, within limits, and detects in advance which files could not be written. It opens only
+//! regular files: reading a pipe would block until another process writes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,8 +13,8 @@ use crate::nofollow;
 /// The longest file that is patched, in bytes.
 pub const MAX_FILE: u64 = 32 << 20;
 
-/// The text of a file, or nothing where there is none. What is not text is an error. If the path is a link, the text is that of
-/// the file it leads to.
+/// The text of a file, or `None` if it does not exist. A file that is not text is an error. If the path is a link, the
+/// text is that of its target.
 pub(crate) fn load(path: &Path) -> io::Result<Option<String>> {
     text_of(nofollow::open_file(path))
 }
@@ -56,7 +56,7 @@ pub(crate) fn check_writable(path: &Path, exists: bool) -> io::Result<()> {
     parent.map_or(Ok(()), check_entries)
 }
 
-/// Whether a file may be taken out of its directory.
+/// Whether a file may be removed from its directory.
 pub(crate) fn check_removable(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), check_entries)
 }

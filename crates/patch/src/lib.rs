@@ -1,10 +1,10 @@
-//! Patches as models write them: read leniently, held against the files before anything is written, and applied whole or
-//! not at all.
+//! Patches as models write them: read leniently, checked against the files before anything is written, and applied
+//! completely or not at all.
 //!
-//! The way through: [`Patch::parse`] reads the text, [`Patch::verify`] holds it against the files of a [`Directory`] and
-//! makes a [`Plan`], [`Plan::apply`] carries it out and gives a [`Report`]. Reading and matching are pure, verifying only
-//! reads, and only `apply` writes. What is not clear is refused with the place that comes closest; nothing is guessed
-//! without a [`Warning`].
+//! The steps: [`Patch::parse`] reads the text, [`Patch::verify`] checks it against the files of a [`Directory`] and
+//! makes a [`Plan`], [`Plan::apply`] carries it out and returns a [`Report`]. Reading and matching are pure, verifying
+//! only reads files, and only `apply` writes. An ambiguous or misfitting chunk is rejected, with the closest place in
+//! the file; every guess is reported as a [`Warning`].
 #![forbid(unsafe_code)]
 
 mod apply;

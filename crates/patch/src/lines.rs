@@ -1,7 +1,7 @@
-//! A file's text as lines that remember how each of them ended, so that what a patch does not speak of stays as it is,
-//! byte for byte.
+//! Splits a file's text into lines that remember their line endings, so that lines which a patch does not mention stay
+//! the same byte for byte.
 
-/// How a line ends.
+/// The ending of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineEnding {
     Lf,
@@ -22,7 +22,7 @@ impl LineEnding {
     }
 }
 
-/// The mark that some editors put before a text. It belongs to no line.
+/// The byte order mark that some editors put before a text. It belongs to no line.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The lines of a text.
@@ -33,12 +33,13 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of a text in which a carriage return alone ends no line.
+    /// The lines of a text in which a lone carriage return does not end a line.
     pub(crate) fn of(text: &'a str) -> Self {
         Self::split(text, |line| vec![split_ending(line)])
     }
 
-    /// The same where it ends one, as in files of old editors and in logs of progress; nothing, if there is none.
+    /// The lines of a text in which a lone carriage return ends a line, as in files of old editors and in progress
+    /// logs; `None` if the text has no such return.
     pub(crate) fn with_lone_returns(text: &'a str) -> Option<Self> {
         let lines = Self::split(text, at_lone_returns);
         lines.endings.contains(&LineEnding::Cr).then_some(lines)
@@ -57,7 +58,7 @@ impl<'a> Lines<'a> {
         self.texts.len()
     }
 
-    /// How lines end for which no neighbour says it: like the file's first.
+    /// The ending for lines without a neighbour: that of the file's first line.
     pub(crate) fn usual_ending(&self) -> LineEnding {
         match self.endings.first() {
             Some(LineEnding::Missing) | None => LineEnding::Lf,
@@ -66,12 +67,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The pieces of one line, each with its ending. A carriage return before a line feed belongs to that.
+/// Splits one line at its lone carriage returns. A carriage return before a line feed belongs to that.
 fn at_lone_returns(line: &str) -> Vec<(&str, LineEnding)> {
     let (body, ending) = split_ending(line);
     let mut pieces: Vec<(&str, LineEnding)> = body.split('\r').map(|piece| (piece, LineEnding::Cr)).collect();
     match pieces.last_mut() {
-        // Nothing follows the last carriage return of the file.
+        // The last carriage return ends the file, so the empty piece behind it is not a line.
         Some(("", _)) if ending == LineEnding::Missing => drop(pieces.pop()),
         Some(last) => last.1 = ending,
         None => {}

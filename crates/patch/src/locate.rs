@@ -1,6 +1,6 @@
-//! Decides where in a file each chunk belongs. Chunks come in the order of the file: each is looked for below the one
-//! before, though it may share lines with it that the one before only named. Where several places fit, the first one
-//! below the header is taken (or the one nearest to a unified diff's number), and the doubt is noted.
+//! Locates each chunk in its file. Chunks come in the order of the file: each is searched for below the one before,
+//! though it may share lines that the one before only named as context. Where several places fit, the first one below
+//! the header is taken (or the one nearest to a unified diff's number), and the doubt is recorded.
 
 use std::collections::HashSet;
 
@@ -11,45 +11,45 @@ use crate::patch::{Chunk, ChunkPlace, LineNumbers, PatchLine};
 use crate::search::Index;
 use crate::warning::{Doubt, MAX_OTHERS};
 
-/// Where a chunk belongs, in lines counted from zero.
+/// The location of a chunk, in lines counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkLocation {
-    /// Over these lines of the file.
+    /// The chunk covers these lines of the file.
     Block { start: usize, length: usize },
-    /// It only adds, before this line.
+    /// The chunk only adds, before this line.
     Before(usize),
-    /// It only adds, after everything.
+    /// The chunk only adds, at the end of the file.
     End,
 }
 
-/// The most repetitions of a header that are followed up.
+/// The most repetitions of a header that are examined.
 const RIVALS: usize = 20;
 
-/// Places the chunks of one file, one after another.
+/// Locates the chunks of one file, one after another.
 pub(crate) struct Locator<'a> {
     index: &'a Index<'a>,
     /// The line below the chunks so far.
     cursor: usize,
-    /// The first line that the chunk before did not change: from here on lines may be shared with it.
+    /// The first line that the chunk before did not change: lines from here on may be shared with it.
     floor: usize,
-    /// How many chunks were placed.
+    /// How many chunks were located.
     count: usize,
-    /// Where they begin.
+    /// The first lines of the located chunks.
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
 }
 
-/// Where the headers of a chunk lead.
+/// The part of the file to which the headers of a chunk lead.
 struct Scope {
-    /// Chunks are looked for from here on.
+    /// The search for the chunk begins here.
     from: usize,
     header: Header,
 }
 
-/// What the innermost header of a chunk is in the file.
+/// The position of a chunk's innermost header in the file.
 enum Header {
     None,
-    /// A line that only comes below the cursor, and where its outermost header occurs as well.
+    /// A line that only occurs below the cursor, and the other occurrences of its outermost header.
     Ahead {
         line: usize,
         rivals: Vec<usize>,
@@ -60,13 +60,13 @@ enum Header {
     },
 }
 
-/// Where the lines of a chunk were found.
+/// The places where the lines of a chunk were found.
 struct MatchedChunk {
-    /// The first place that counts and all behind it.
+    /// The first acceptable place and all places behind it.
     places: Vec<usize>,
-    /// The one that is taken.
+    /// The chosen place.
     start: usize,
-    /// How many lines were looked for.
+    /// How many lines were searched for.
     length: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Locator<'a> {
         Self { index, cursor: 0, floor: 0, count: 0, starts: Vec::new(), doubts: Vec::new() }
     }
 
-    /// Says where the next chunk belongs.
+    /// Locates the next chunk.
     pub(crate) fn place(&mut self, chunk: &Chunk) -> Result<ChunkLocation, Misfit> {
         self.count += 1;
         let scope = self.scope(chunk)?;
@@ -87,7 +87,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// What was not clear. A place that another chunk took is no doubt any more.
+    /// The chunks that fit several places. A place that another chunk took no longer counts.
     pub(crate) fn doubts(self) -> Vec<Doubt> {
         let starts: HashSet<usize> = self.starts.into_iter().collect();
         let mut doubts = self.doubts;
@@ -126,7 +126,7 @@ impl<'a> Locator<'a> {
     fn find_header(&self, header: &str, from: usize) -> Vec<usize> {
         let found = self.index.find(&[header], from);
         match header.strip_suffix("@@") {
-            // Some models close a header as unified diffs do.
+            // Some models close a header with `@@`, as unified diffs do.
             Some(open) if found.is_empty() => self.index.find(&[open], from),
             _ => found,
         }
@@ -141,12 +141,12 @@ impl<'a> Locator<'a> {
         Misfit::NoContext { header: shortened(header), nearest: nearest(self.index.lines(), &[header]) }
     }
 
-    /// Places a chunk that only adds: below its header, else where its numbers say, else at the end.
+    /// Locates a chunk that only adds: below its header, else where its numbers say, else at the end.
     fn place_addition(&mut self, chunk: &Chunk, scope: &Scope) -> Result<ChunkLocation, Misfit> {
         if chunk.place == ChunkPlace::EndOfFile {
             return Ok(ChunkLocation::End);
         }
-        // A program made this diff: models do not count to none.
+        // Only a program writes a count of zero, so this diff was generated and its number is exact.
         if let Some(numbers) = chunk.numbers.filter(|numbers| numbers.count == 0) {
             return Ok(self.place_by_number(numbers));
         }
@@ -164,7 +164,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Only a line that occurs once may be gone back to.
+    /// A chunk may go back to a line above the cursor only if that line occurs once.
     fn place_behind(&self, chunk: &Chunk, line: usize) -> Result<ChunkLocation, Misfit> {
         let header = chunk.headers.last().map_or("", String::as_str);
         match self.find_header(header, 0).len() {
@@ -173,8 +173,8 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// In a unified diff, lines that are added to none come after the line with the number; otherwise the number is that
-    /// of the first line.
+    /// In a unified diff, lines that are added to an empty range come after the line with the number; otherwise the
+    /// number is that of the first line.
     fn place_by_number(&mut self, numbers: LineNumbers) -> ChunkLocation {
         let at = if numbers.count == 0 { numbers.start } else { numbers.start.saturating_sub(1) };
         if at >= self.index.lines().len() {
@@ -185,7 +185,7 @@ impl<'a> Locator<'a> {
         ChunkLocation::Before(at)
     }
 
-    /// Places a chunk by the lines that stay or go.
+    /// Locates a chunk by the lines that it keeps or removes.
     fn place_block(&mut self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Result<ChunkLocation, Misfit> {
         let Some(found) = self.find_block(chunk, old, scope) else {
             return Err(self.no_lines(chunk, old, scope));
@@ -199,9 +199,9 @@ impl<'a> Locator<'a> {
         Ok(ChunkLocation::Block { start, length })
     }
 
-    /// Looks below the header; then from the header on, for chunks that repeat it; then among the lines that the chunk
-    /// before named without changing them. With numbers, the header is a hint as well: `diff` names there whatever
-    /// function comes before, and a place that is exactly where the number says needs no header.
+    /// Searches below the header; then from the header on, for chunks that repeat it; then among the lines that the
+    /// chunk before named without changing them. With numbers the header is only a hint as well: `diff` writes whatever
+    /// function precedes the chunk, and a place that is exactly where the number says needs no header.
     fn find_block(&self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Option<MatchedChunk> {
         let from = |from: usize| self.find_from(chunk, old, from);
         let Some(numbers) = chunk.numbers else {
@@ -214,7 +214,7 @@ impl<'a> Locator<'a> {
         from(scope.from).or(Some(anywhere))
     }
 
-    /// Where to begin when the lines are not below the header.
+    /// The start of the second search, when the lines are not below the header.
     fn second(&self, scope: &Scope) -> usize {
         match scope.header {
             Header::Ahead { line, .. } => line,
@@ -222,8 +222,8 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Looks for the lines, and then without the empty ones at their end, which stand for nothing but the end of the
-    /// patch's section.
+    /// Searches for the lines, and then without the empty ones at their end, which only mark the end of the patch's
+    /// section.
     fn find_from(&self, chunk: &Chunk, old: &[&str], from: usize) -> Option<MatchedChunk> {
         let filled = old.iter().rposition(|line| !line.is_empty()).map_or(1, |last| last + 1);
         let mut lengths = vec![old.len(), (old.len() - 1).max(filled), filled];
@@ -239,7 +239,7 @@ impl<'a> Locator<'a> {
         })
     }
 
-    /// Where else the chunk could have been meant.
+    /// The other places that the chunk could mean.
     fn others(&self, chunk: &Chunk, found: &MatchedChunk, scope: &Scope) -> Vec<usize> {
         let start = found.start;
         let but_start = |places: &[usize]| places.iter().copied().filter(|place| *place != start).collect();
@@ -264,7 +264,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Where the chunk would be if its outermost header were this line.
+    /// The chunk's location if its outermost header were this line.
     fn follow(&self, chunk: &Chunk, outermost: usize, found: &MatchedChunk) -> Option<usize> {
         let mut from = outermost + 1;
         for header in &chunk.headers[1..] {
@@ -291,7 +291,7 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// The first place, or the one nearest to where a unified diff says it is.
+/// The first place, or the one nearest to a unified diff's number.
 fn choose(places: &[usize], numbers: Option<LineNumbers>) -> Option<usize> {
     match numbers {
         None => places.first().copied(),
@@ -302,7 +302,7 @@ fn choose(places: &[usize], numbers: Option<LineNumbers>) -> Option<usize> {
     }
 }
 
-/// How many lines at the chunk's end stay as they are. `dropped`: how many of its old lines the file lacks.
+/// How many lines at the chunk's end stay as they are. `dropped`: how many of its old lines are missing in the file.
 fn trailing_context(chunk: &Chunk, dropped: usize) -> usize {
     let mut skip = dropped;
     let mut kept = 0;

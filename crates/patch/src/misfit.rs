@@ -1,4 +1,4 @@
-//! Why chunks do not fit a file, with what comes closest. All texts in it are bounded.
+//! The reasons why chunks do not fit a file, with the closest place. All texts are bounded.
 
 use std::fmt;
 
@@ -8,43 +8,43 @@ use crate::warning::Places;
 /// A chunk that does not fit the file. Lines are counted from one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// The line of an `@@` header is not in the file, or not where it could count.
+    /// The line of an `@@` header is not in the file, or not at an acceptable place.
     NoContext {
-        /// The line that was looked for.
+        /// The line that was searched for.
         header: String,
-        /// What the file has instead.
+        /// The closest place in the file.
         nearest: Option<Nearest>,
     },
-    /// The lines that stay or go are not in the file, or not where they could count.
+    /// The lines to keep or remove are not in the file, or not at an acceptable place.
     NoLines {
-        /// The lines that were looked for, perhaps not all.
+        /// The lines that were searched for, perhaps not all.
         expected: String,
-        /// Where they are.
+        /// Their actual place.
         found: Elsewhere,
     },
-    /// The file is the subject of several sections, and a chunk of a later one fits several places.
+    /// Several sections change the file, and a chunk of a later one fits several places.
     Ambiguous {
         /// The places.
         lines: Vec<usize>,
     },
-    /// There are too many chunks for so long a file.
+    /// The search would take too long for this number of chunks and lines.
     TooMuchWork,
 }
 
-/// Where lines are that were not found where they should be.
+/// The actual place of lines that were not found where they should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elsewhere {
-    /// Before the chunk above, or before the line that the header names.
+    /// Above the chunk before, or above the line that the header names.
     TooEarly {
-        /// Where they begin.
+        /// Their first line.
         line: usize,
     },
     /// Not at the end of the file, although the chunk says so.
     NotAtEnd {
-        /// Where they begin.
+        /// Their first line.
         line: usize,
     },
-    /// Nowhere; this comes closest.
+    /// Nowhere; with the closest place.
     Nowhere(Option<Nearest>),
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for Elsewhere {
     }
 }
 
-/// What comes closest, on lines of its own.
+/// The closest place, formatted on lines of its own.
 struct Below<'a>(Option<&'a Nearest>);
 
 impl fmt::Display for Below<'_> {
@@ -96,7 +96,7 @@ impl fmt::Display for Below<'_> {
     }
 }
 
-/// Lines that were looked for, as a message shows them.
+/// Lines that were searched for, as a message shows them.
 pub(crate) fn expected(lines: &[&str]) -> String {
     shown_lines(lines)
 }

@@ -1,5 +1,5 @@
-//! The place in a file that comes closest to lines that are not in it, and what differs there: what a model needs to
-//! write the patch again without reading the whole file. Bounded in time and in text.
+//! Finds the place in a file that comes closest to lines which are not in it, and the differences there: enough for a
+//! model to write the patch again without reading the whole file. Bounded in time and in text.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,36 +9,36 @@ use crate::search::Leniency;
 
 /// The most lines of a chunk that are compared.
 const COMPARED: usize = 200;
-/// The most agreements of single lines that are counted. A file of closing brackets has too many to be worth it.
+/// The most pairs of equal lines that are counted. A file of closing brackets has too many to be worth it.
 const VOTES: usize = 1_000_000;
-/// The most lines of a file that are compared letter by letter.
+/// The most lines of a file that are compared by letters.
 const SPELLED: usize = 20_000;
 /// The most differences that are shown.
 const DIFFERENCES: usize = 3;
 /// The most lines that a message repeats.
 const REPEATED: usize = 20;
 
-/// The place that comes closest.
+/// The closest place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// Where it begins, counted from one.
+    /// Its first line, counted from one.
     pub line: usize,
-    /// How many of the lines agree there.
+    /// How many of the lines are equal there.
     pub agreeing: usize,
-    /// How many there are.
+    /// How many lines the chunk has.
     pub of: usize,
-    /// The first few that do not.
+    /// The first few lines that differ.
     pub differences: Vec<Difference>,
 }
 
-/// A line that does not agree.
+/// A line that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The line in the file, counted from one.
     pub line: usize,
-    /// What the file has there, unless it ends before.
+    /// The file's text of this line, unless the file ends before.
     pub file: Option<String>,
-    /// What the patch has.
+    /// The patch's text.
     pub patch: String,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn shown_lines(lines: &[&str]) -> String {
     shown.join("\n")
 }
 
-/// Where most lines are equal to those of the file: every equal pair votes for the start it would mean.
+/// The place with the most equal lines: every equal pair votes for the start that it implies.
 fn by_equal_lines(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let essence = |line| Leniency::Typography.essence(line);
     let mut places: HashMap<_, Vec<usize>> = HashMap::new();
@@ -88,7 +88,7 @@ fn by_equal_lines(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     votes.into_iter().max_by_key(|&(start, count)| (count, std::cmp::Reverse(start))).map(|(start, _)| start)
 }
 
-/// Where the longest line is spelled most alike, if it is alike at all.
+/// The place whose line is spelled most like the longest wanted one, if any line is similar at all.
 fn by_spelling(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let (offset, longest) = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len())?;
     let pairs = letter_pairs(longest);
@@ -100,7 +100,7 @@ fn by_spelling(lines: &[&str], wanted: &[&str]) -> Option<usize> {
 /// Half of the pairs are shared, in thousandths.
 const HALF: usize = 500;
 
-/// How many pairs of neighbouring letters two lines share, in thousandths of what they have.
+/// How many pairs of neighbouring letters two lines share, in thousandths of all their pairs.
 fn alikeness(pairs: &HashMap<(char, char), usize>, line: &str) -> usize {
     let others = letter_pairs(line);
     let total = pairs.values().sum::<usize>() + others.values().sum::<usize>();

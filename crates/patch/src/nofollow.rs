@@ -1,8 +1,8 @@
-//! Opens directories and files by resolved paths, of which no component may be a link.
+//! Opens directories and files by resolved paths, of which no component may be a symbolic link.
 //!
-//! A resolved path was judged as a text. A process that exchanges one of its directories for a link afterwards would lead a plain
-//! `open` elsewhere, so each component is opened by itself with `O_NOFOLLOW`. `openat2` with `RESOLVE_NO_SYMLINKS` would do the
-//! same in one call; sandboxes, ours among them, answer it with `ENOSYS`.
+//! A resolved path was checked as a text. If a process then replaced one of its directories by a link, a plain `open`
+//! would follow it elsewhere. So each component is opened separately with `O_NOFOLLOW`. `openat2` with
+//! `RESOLVE_NO_SYMLINKS` would do the same in one call, but sandboxes, ours among them, answer it with `ENOSYS`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,14 +18,14 @@ use rustix::io::Errno;
 
 use crate::directory::resolve;
 
-/// Directories that were opened once and stay the same ones, whatever their paths lead to by now.
+/// Directories that are kept open, so that they stay the same whatever their paths lead to by now.
 #[derive(Debug, Default)]
 pub(crate) struct HeldDirectories {
     held: RefCell<HashMap<PathBuf, Rc<OwnedFd>>>,
 }
 
 impl HeldDirectories {
-    /// The directory that a path's last name is in, and that name.
+    /// The open parent directory of a path, and the path's last name.
     pub(crate) fn parent_of<'p>(&self, path: &'p Path) -> io::Result<(Rc<OwnedFd>, &'p OsStr)> {
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => Ok((self.directory(parent)?, name)),
@@ -38,7 +38,7 @@ impl HeldDirectories {
         if let Some(directory) = held(path) {
             return Ok(directory);
         }
-        // From the nearest directory that is held: what lies below it stays below it, also when it is moved.
+        // Starts at the nearest directory that is open: entries below it stay below it, even when it is moved.
         let above = path.ancestors().skip(1).find_map(|above| Some((held(above)?, above)));
         let opened = match above {
             Some((directory, above)) => walk(directory.as_fd(), path.strip_prefix(above).unwrap_or(path))?,
@@ -60,7 +60,7 @@ fn walk(start: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     for component in path.components() {
         let name = match component {
             Component::RootDir | Component::Normal(_) => component.as_os_str(),
-            // A resolved path has none of these.
+            // A resolved path contains none of these.
             Component::CurDir | Component::ParentDir | Component::Prefix(_) => {
                 return Err(Errno::INVAL.into());
             }
@@ -73,8 +73,8 @@ fn walk(start: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     directory.ok_or_else(|| Errno::INVAL.into())
 }
 
-/// Opens an ordinary file to read it. A link as the last component is followed to where it leads now: the text of a link that a
-/// patch deletes or moves is that of its target.
+/// Opens a regular file for reading. A link as the last component is followed to its current target: for a link that a
+/// patch deletes or moves, the text is that of its target.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     match open_plain(path) {
         Err(Errno::LOOP) => open_resolved(&resolve(path)?),
@@ -82,14 +82,14 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The same by a path in which nothing is a link, not even the last component.
+/// The same for a path in which nothing is a link, not even the last component.
 pub(crate) fn open_resolved(path: &Path) -> io::Result<File> {
     Ok(open_plain(path)?)
 }
 
 fn open_plain(path: &Path) -> Result<File, Errno> {
     let (parent, name) = HeldDirectories::default().parent_of(path).map_err(|error| errno(&error))?;
-    // Looked at first: opening a device can do something.
+    // Checked before opening: opening a device can have side effects.
     check_ordinary(&statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat(&parent, name, flags, Mode::empty())?;
@@ -97,17 +97,18 @@ fn open_plain(path: &Path) -> Result<File, Errno> {
     Ok(file.into())
 }
 
-/// Opens an ordinary file to write it.
+/// Opens a regular file for writing.
 pub(crate) fn open_to_write(held: &HeldDirectories, path: &Path) -> io::Result<File> {
     let (parent, name) = held.parent_of(path)?;
-    // Without O_TRUNC: what is not an ordinary file is left alone. Without waiting: nobody may ever read from a pipe.
+    // Without `O_TRUNC`, so that anything but a regular file stays unchanged. With `O_NONBLOCK`: opening a pipe for
+    // writing would wait for a reader that may never come.
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat(&parent, name, flags, Mode::empty())?;
     check_ordinary(&fstat(&file)?)?;
     Ok(file.into())
 }
 
-/// `LOOP` for links, `ISDIR` for directories, `INVAL` for whatever else is not an ordinary file.
+/// Returns `LOOP` for links, `ISDIR` for directories, `INVAL` for everything else but regular files.
 fn check_ordinary(found: &Stat) -> Result<(), Errno> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => Ok(()),

@@ -1,13 +1,13 @@
-//! Reads what is between the markers of a patch into sections and chunks. More lenient than the grammar that models are
-//! given, but never where a line could mean two things. Its messages are those that models have met elsewhere.
+//! Parses the lines between a patch's markers into sections and chunks. More lenient than the grammar that models are
+//! given, but never where a line could mean two things. The error messages use wordings that models know.
 
 use crate::header::{self, END_OF_FILE, SectionHeader};
 use crate::patch::{Chunk, ChunkPlace, PatchLine, Section, Update};
 
-/// Why a text is no patch.
+/// The reason why a text is not a patch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// There is nothing between the markers.
+    /// Nothing is between the markers.
     #[error("patch rejected: empty patch")]
     Empty,
     /// The text is longer than a patch may be.
@@ -15,7 +15,7 @@ pub enum ParseError {
     TooLarge {
         /// Its length in bytes.
         size: usize,
-        /// The most there may be.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The first marker is missing, or there are several.
@@ -24,29 +24,29 @@ pub enum ParseError {
     /// The last marker is missing, or there are several.
     #[error("invalid patch: The last line of the patch must be '*** End Patch'")]
     NoEnd,
-    /// A line does not belong where it stands.
+    /// A line is invalid at its position.
     #[error("invalid hunk at line {line}, {fault}")]
     Hunk {
-        /// The line, where the line of the first marker is 1.
+        /// Its number, where the line of the first marker is 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         fault: HunkFault,
     },
 }
 
-/// What is wrong with a line of a patch.
+/// A fault of a line in a patch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HunkFault {
-    /// A section should begin here.
+    /// A section header is expected here.
     #[error(
         "'{text}' is not a valid hunk header. Valid hunk headers: '*** Add File: {{path}}', '*** Delete File: {{path}}', \
          '*** Update File: {{path}}'"
     )]
     NotAHeader {
-        /// What stands there instead, perhaps shortened.
+        /// The text of the line, perhaps shortened.
         text: String,
     },
-    /// A file is to be updated, but nothing says how.
+    /// A section updates a file, but contains no change.
     #[error(
         "Update file hunk for path '{path}' is empty. To rename a file without changing it, give one line of it as context"
     )]
@@ -54,7 +54,7 @@ pub enum HunkFault {
         /// The file.
         path: String,
     },
-    /// A chunk has a header and nothing below it.
+    /// A chunk has a header but no lines.
     #[error("Update hunk does not contain any lines")]
     EmptyChunk,
     /// A line without a prefix follows a chunk.
@@ -87,7 +87,7 @@ pub(crate) fn sections(lines: &[&str]) -> Result<Vec<Section>, ParseError> {
     Ok(sections)
 }
 
-/// Goes through the lines between the markers.
+/// Reads the lines between the markers.
 struct Reader<'a> {
     lines: &'a [&'a str],
     next: usize,
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The lines of a new file. An empty line between others has lost its prefix, which can mean nothing else.
+    /// The lines of a new file. An empty line between others has lost its prefix: it has no other meaning.
     fn added_text(&mut self) -> String {
         let mut text = String::new();
         loop {
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Ok(Update { path, move_to, chunks })
     }
 
-    /// One chunk. The first of a section may do without a header.
+    /// Parses one chunk. The first of a section needs no header.
     fn chunk(&mut self, first: bool) -> Result<Chunk, ParseError> {
         let begin = self.next;
         let mut chunk = Chunk::default();
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         Ok(chunk)
     }
 
-    /// The lines with `@@`. Several in a row lead from the outermost to the innermost.
+    /// Parses the `@@` lines. Several in a row lead from the outermost to the innermost.
     fn chunk_headers(&mut self, chunk: &mut Chunk) {
         loop {
             let (blank, next) = self.after_blank();
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The lines below the headers. Says how many of the last ones are empty without even a blank before them.
+    /// Parses the lines below the headers. Returns how many of the last ones are completely empty, without a prefix.
     fn chunk_lines(&mut self, chunk: &mut Chunk) -> Result<usize, ParseError> {
         let mut soft = 0;
         while let Some(line) = self.peek() {
@@ -213,8 +213,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Takes off empty lines below a chunk of additions alone: they part it from what follows, and looking for an empty
-/// line in the file would put the additions anywhere.
+/// Removes empty lines below a chunk that only adds: they separate it from the next one, and searching for an empty
+/// line in the file could put the additions anywhere.
 fn drop_separators(lines: &mut Vec<PatchLine>, soft: usize) {
     let kept = lines.len() - soft;
     if kept > 0 && lines[..kept].iter().all(|line| line.old().is_none()) {

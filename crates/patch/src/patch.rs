@@ -1,22 +1,22 @@
-//! A patch that was read: what it wants done to which files. Plain data; nothing here looks at a disk.
+//! A parsed patch: the changes that it makes to files. Plain data; nothing here reads the disk.
 
 use crate::envelope::{self, Ignored};
 use crate::parse::{self, ParseError};
 
-/// The longest text that is read as a patch, in bytes. Several times what a model can write in one answer.
+/// The longest text that is read as a patch, in bytes. Several times the longest response of a model.
 pub const MAX_PATCH: usize = 4 << 20;
 
-/// What a model wants done to files.
+/// Changes to files that a model asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     pub(crate) sections: Vec<Section>,
-    /// How much text around the patch was passed over.
+    /// How much text around the patch was ignored.
     pub(crate) ignored: Ignored,
 }
 
 impl Patch {
-    /// Reads a patch, also one in a markdown fence, in a here-document or between other text, as long as there is one
-    /// way to read it.
+    /// Parses a patch, also one in a markdown fence, in a here-document or between other text, as long as there is only
+    /// one way to read it.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if text.len() > MAX_PATCH {
             return Err(ParseError::TooLarge { size: text.len(), limit: MAX_PATCH });
@@ -29,7 +29,7 @@ impl Patch {
         Ok(Self { sections, ignored: envelope.ignored })
     }
 
-    /// All paths it would touch, as written and each once: sources as well as targets of moves.
+    /// All paths that the patch changes, as written and each once: sources as well as targets of moves.
     pub fn paths(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
         let paths = self.sections.iter().flat_map(Section::paths);
@@ -37,7 +37,7 @@ impl Patch {
     }
 }
 
-/// What is to be done to one file.
+/// The changes to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     Add { path: String, text: String },
@@ -45,7 +45,7 @@ pub(crate) enum Section {
     Update(Update),
 }
 
-/// Chunks of changes to one file, and perhaps another place for it.
+/// Chunks that change one file, and perhaps a new path for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Update {
     pub(crate) path: String,
@@ -63,12 +63,12 @@ impl Section {
     }
 }
 
-/// A run of neighbouring lines: those that stay, those that go and those that come.
+/// A run of neighbouring lines: kept, removed and added ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chunk {
-    /// Lines that come before it, the outermost first.
+    /// Lines that precede the chunk in the file, the outermost first.
     pub(crate) headers: Vec<String>,
-    /// Where a unified diff says that it begins.
+    /// The position that a unified diff gives.
     pub(crate) numbers: Option<LineNumbers>,
     pub(crate) lines: Vec<PatchLine>,
     pub(crate) place: ChunkPlace,
@@ -98,7 +98,7 @@ pub(crate) enum PatchLine {
 }
 
 impl PatchLine {
-    /// Its text, if the file must have it.
+    /// The line's text, if the file must contain it.
     pub(crate) fn old(&self) -> Option<&str> {
         match self {
             Self::Context(text) | Self::Remove(text) => Some(text),
@@ -112,7 +112,7 @@ impl PatchLine {
 }
 
 impl Chunk {
-    /// Whether it changes anything.
+    /// Whether the line changes anything.
     pub(crate) fn changes(&self) -> bool {
         self.lines.iter().any(|line| !line.is_context())
     }

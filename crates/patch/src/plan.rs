@@ -1,4 +1,4 @@
-//! What a patch comes to on this disk: every file with its text before and after, decided before anything is written.
+//! The result of a patch on this disk: every file with its text before and after, decided before anything is written.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::disk::{Disk, LocalDisk};
 use crate::report::Report;
 use crate::warning::Warning;
 
-/// What will be written. Made by [`crate::Patch::verify`], which writes nothing.
+/// The changes that will be written. Made by [`crate::Patch::verify`], which writes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub(crate) steps: Vec<FileStep>,
@@ -15,50 +15,50 @@ pub struct Plan {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What happens to one file, for people to look at.
+/// The change to one file, for a user to review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The file: absolute, symbolic links not followed.
+    /// The file's absolute path, symbolic links not followed.
     pub path: PathBuf,
-    /// Its path as the patch has it.
+    /// The path as written in the patch.
     pub written: String,
-    /// What is done.
+    /// The kind of change.
     pub kind: Kind,
-    /// Where the file goes, as an absolute path.
+    /// The target of a move, as an absolute path.
     pub moved_to: Option<PathBuf>,
-    /// The same as the patch has it.
+    /// The target of a move, as written in the patch.
     pub moved_to_written: Option<String>,
-    /// The text before, unless there is no file.
+    /// The text before, if the file existed.
     pub old: Option<String>,
-    /// The text after, unless there is no file any more.
+    /// The text after, unless the file is removed.
     pub new: Option<String>,
-    /// The text of another file that a moved one takes the place of.
+    /// The text of the file that a move overwrites.
     pub overwritten: Option<String>,
 }
 
-/// What is done to a file.
+/// The kind of change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is created, or replaced as a whole.
+    /// The file is created, or replaced completely.
     Add,
-    /// It is removed.
+    /// The file is removed.
     Delete,
-    /// Some of its lines change, or its place.
+    /// Some of its lines change, or its path.
     Update,
 }
 
 impl Plan {
-    /// What happens to each file, in the order of the patch.
+    /// The changes, in the order of the patch.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// What the patch left open.
+    /// Ambiguities in the patch, and how they were decided.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Carries it out, or leaves every file as it was.
+    /// Carries the plan out, or leaves every file as it was.
     pub fn apply(&self) -> Result<Report, ApplyError> {
         self.apply_on(&LocalDisk::default())
     }
@@ -71,18 +71,18 @@ impl Plan {
     }
 }
 
-/// What is done at one place of the disk.
+/// The change of one file on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileStep {
-    /// Where, with symbolic links followed.
+    /// Its path, with symbolic links followed.
     pub(crate) place: PathBuf,
-    /// How the patch calls it.
+    /// Its path as written in the patch.
     pub(crate) written: String,
-    /// The link that lies there itself, if one does.
+    /// The symbolic link at this path itself, if there is one.
     pub(crate) link: Option<PathBuf>,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
-    /// The place of the file that is moved here.
+    /// The resolved path of the file that is moved here.
     pub(crate) moved_from: Option<PathBuf>,
 }
 

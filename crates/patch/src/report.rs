@@ -1,4 +1,4 @@
-//! What is told of a patch, in the words that models know from elsewhere.
+//! Reports the result of a patch, in wordings that models know.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::warning::Warning;
 pub struct Report {
     /// Files that were created or replaced, as written in the patch.
     pub added: Vec<String>,
-    /// Files that were changed; where they are now.
+    /// Files that were changed; their current paths.
     pub modified: Vec<String>,
-    /// Files that are gone.
+    /// Files that were removed.
     pub deleted: Vec<String>,
-    /// What was not clear, and what could not be tidied up.
+    /// Ambiguities, and files that could not be removed.
     pub warnings: Vec<Warning>,
 }
 
@@ -35,18 +35,18 @@ impl Report {
         }
     }
 
-    /// The text for a model. `wall`: how long the call took.
+    /// The text for a model. `wall`: the duration of the call.
     pub fn render(&self, wall: Duration) -> String {
         render_success(self, wall)
     }
 }
 
-/// The text for a model about a patch that was applied: a report, perhaps of another process.
+/// The text for a model about a patch that was applied: a report, perhaps one of another process.
 pub fn render_success(report: &dyn fmt::Display, wall: Duration) -> String {
     format!("{}{report}", heading(0, wall))
 }
 
-/// Without the exit code and the time: what a shell would show.
+/// The text that a shell would show, without the exit code and the time.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Success. Updated the following files:\n")?;

@@ -1,5 +1,5 @@
-//! What becomes of a file's text under the chunks of a patch. Pure. Lines that stay are taken from the file, never from
-//! the patch, so that a lenient match changes nothing but what the patch says.
+//! Applies the chunks of a patch to a file's text. Pure. Lines that are kept are taken from the file, never from the
+//! patch, so that a lenient match changes only what the patch changes.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::patch::{Chunk, PatchLine};
 use crate::search::Index;
 use crate::warning::Doubt;
 
-/// The most chunks times lines that are searched: a second's work.
+/// The limit of chunks times searched lines: about a second of work.
 const MAX_WORK: usize = 100_000_000;
 
-/// A text after its chunks.
+/// A text after its chunks were applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
     pub(crate) doubts: Vec<Doubt>,
 }
 
-/// Applies the chunks to a text. Carriage returns alone end lines only where the chunks do not fit otherwise.
+/// Applies the chunks to a text. Lone carriage returns end lines only if the chunks do not fit otherwise.
 pub(crate) fn rewrite(text: &str, chunks: &[Chunk]) -> Result<Rewritten, Misfit> {
     rewrite_lines(text, &Lines::of(text), chunks).or_else(|misfit| {
         let lines = Lines::with_lone_returns(text);
@@ -43,13 +43,13 @@ fn rewrite_lines(text: &str, lines: &Lines<'_>, chunks: &[Chunk]) -> Result<Rewr
     Ok(Rewritten { text, doubts: locator.doubts() })
 }
 
-/// Lines that go and lines that come, by their place in the file as it was.
+/// Removed and added lines, by their position in the original file.
 struct Edits<'a> {
     lines: &'a Lines<'a>,
     removed: Vec<bool>,
-    /// What comes before each line.
+    /// The lines to add before each line.
     added: BTreeMap<usize, Vec<&'a str>>,
-    /// What comes after everything, also after what other chunks put behind the last line.
+    /// The lines to add at the end, also behind those that other chunks add after the last line.
     appended: Vec<&'a str>,
 }
 
@@ -66,8 +66,8 @@ impl<'a> Edits<'a> {
         }
     }
 
-    /// Goes through file and chunk together. `length`: how many lines of the file the chunk covers, which may be fewer
-    /// than it names when it ends with empty lines that the file lacks.
+    /// Walks file and chunk together. `length`: how many lines of the file the chunk covers, which may be fewer than it
+    /// names when it ends with empty lines that the file lacks.
     fn take_block(&mut self, chunk: &'a Chunk, start: usize, length: usize) {
         let mut at = start;
         let additions = additions(chunk).count() - surplus_blanks(chunk, length);
@@ -89,7 +89,8 @@ impl<'a> Edits<'a> {
         }
     }
 
-    /// How a line that is added before line `at` ends: like the line that it replaces, or else like its neighbour.
+    /// The ending of a line that is added before line `at`: that of the line that it replaces, or else that of its
+    /// neighbour.
     fn added_ending(&self, at: usize, number: usize) -> LineEnding {
         let before = self.added.range(..at).next_back().map_or(0, |(earlier, _)| *earlier);
         let replaced = (before..at).rev().take_while(|line| self.removed[*line]).count();
@@ -119,8 +120,8 @@ impl<'a> Edits<'a> {
     }
 }
 
-/// How many blank lines at the end of what a chunk adds stand for blank lines at the end of what it removes that the file lacks.
-/// `length`: how many lines of the file the chunk covers.
+/// How many blank lines at the end of a chunk's additions only repeat blank lines at the end of its removals that the
+/// file lacks. `length`: how many lines of the file the chunk covers.
 fn surplus_blanks(chunk: &Chunk, length: usize) -> usize {
     let old = || chunk.lines.iter().filter(|line| line.old().is_some());
     let lacking = old().skip(length).filter(|line| matches!(line, PatchLine::Remove(_))).count();

@@ -1,5 +1,5 @@
-//! Finds runs of lines in a file, from strict to lenient. Every line becomes a number once for each degree of leniency, and
-//! runs of numbers are then found in linear time, whatever a patch repeats.
+//! Finds runs of lines in a file, from strict to lenient. Every line is numbered once for each degree of leniency, and
+//! runs of numbers are then found in linear time, even if a patch repeats lines often.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -11,14 +11,14 @@ pub(crate) enum Leniency {
     Exact,
     TrailingBlanks,
     BothEnds,
-    /// Typographic dashes, quotes and blanks are as good as those of ASCII.
+    /// Typographic dashes, quotes and spaces match those of ASCII.
     Typography,
 }
 
 impl Leniency {
     pub(crate) const ALL: [Self; 4] = [Self::Exact, Self::TrailingBlanks, Self::BothEnds, Self::Typography];
 
-    /// The line with everything taken out that does not count.
+    /// The line without everything that this degree ignores.
     pub(crate) fn essence<'a>(self, line: &'a str) -> Cow<'a, str> {
         match self {
             Self::Exact => Cow::Borrowed(line),
@@ -30,7 +30,7 @@ impl Leniency {
     }
 }
 
-/// The character of ASCII that people type for a typographic one.
+/// The ASCII character that people type for a typographic one.
 fn plain(c: char) -> char {
     match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -47,7 +47,7 @@ pub(crate) struct Index<'a> {
     numbered: [OnceCell<Numbered<'a>>; 4],
 }
 
-/// Lines as numbers: equal ones have the same.
+/// Lines as numbers: equal lines have the same number.
 struct Numbered<'a> {
     known: HashMap<Cow<'a, str>, u32>,
     numbers: Vec<u32>,
@@ -62,13 +62,13 @@ impl<'a> Index<'a> {
         self.lines
     }
 
-    /// Where these lines begin, in order, at the strictest degree that finds any. Only places from `from` on count.
+    /// The starts of these lines, in order, at the strictest degree that finds any. Only places from `from` on count.
     pub(crate) fn find(&self, wanted: &[&str], from: usize) -> Vec<usize> {
         let found = Leniency::ALL.into_iter().map(|leniency| self.find_at(wanted, from, leniency));
         found.into_iter().find(|places| !places.is_empty()).unwrap_or_default()
     }
 
-    /// Whether these lines are the last ones from `from` on, and if so where they begin.
+    /// The start of these lines if they are the last ones from `from` on.
     pub(crate) fn find_at_end(&self, wanted: &[&str], from: usize) -> Option<usize> {
         let start = self.lines.len().checked_sub(wanted.len()).filter(|&start| start >= from)?;
         self.find(wanted, start).into_iter().next()
@@ -100,7 +100,7 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// Where `wanted` occurs in `all`, overlapping or not: the search of Knuth, Morris and Pratt.
+/// All occurrences of `wanted` in `all`, also overlapping ones: the Knuth-Morris-Pratt search.
 fn runs(all: &[u32], wanted: &[u32]) -> Vec<usize> {
     if wanted.is_empty() || wanted.len() > all.len() {
         return Vec::new();
@@ -121,7 +121,7 @@ fn runs(all: &[u32], wanted: &[u32]) -> Vec<usize> {
     found
 }
 
-/// For each beginning of `wanted`, the length of its longest proper part that both begins and ends it.
+/// For each prefix of `wanted`, the length of its longest proper part that is both a prefix and a suffix.
 fn borders(wanted: &[u32]) -> Vec<usize> {
     let mut borders = vec![0; wanted.len()];
     let mut length = 0;

@@ -1,17 +1,17 @@
-//! What models are told about patches: the grammar for those that write free text within one, and descriptions for all.
-//! The grammar is stricter than the reader: it teaches the plain form.
+//! The descriptions of the patch format for models: the grammar for tools with free text, and texts for all. The
+//! grammar is stricter than the parser: it teaches the plain form.
 
 /// The format as a Lark grammar, for tools that take free text.
 pub fn grammar() -> &'static str {
     GRAMMAR
 }
 
-/// What a tool that takes the patch as free text says of itself.
+/// The description of a tool that takes the patch as free text.
 pub fn description() -> &'static str {
     DESCRIPTION
 }
 
-/// What a tool that takes the patch in the string `input` says of itself.
+/// The description of a tool that takes the patch in the string `input`.
 pub fn function_description() -> &'static str {
     FUNCTION_DESCRIPTION
 }

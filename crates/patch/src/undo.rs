@@ -1,19 +1,19 @@
-//! Takes back what was done to a disk, the last thing first. Originals are kept on the disk beside their places until
-//! everything is done, so that taking back needs no room and brings back the very same files.
+//! Undoes changes of the disk, the last one first. Originals are kept beside their places until everything is done, so
+//! that undoing needs no disk space and restores the very same files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk::Disk;
 
-/// How one thing is taken back.
+/// The undoing of one change.
 #[derive(Debug)]
 pub(crate) enum Undo<'a> {
     /// Remove a directory that was created.
     RemoveDirectory(PathBuf),
-    /// Remove a file that only served to apply the patch.
+    /// Remove a temporary file.
     RemoveFile(PathBuf),
-    /// Let two files change places again.
+    /// Exchange two files again.
     Exchange(PathBuf, PathBuf),
     /// Move a file back.
     Rename { from: PathBuf, to: PathBuf },
@@ -21,15 +21,15 @@ pub(crate) enum Undo<'a> {
     Overwrite { place: &'a Path, text: &'a str },
 }
 
-/// Something that could not be taken back.
+/// A change that could not be undone.
 #[derive(Debug)]
 pub(crate) struct Stuck {
-    /// Where what should have gone or come back still lies.
+    /// The path of the file that should have been removed or moved back.
     pub(crate) path: PathBuf,
     pub(crate) error: io::Error,
 }
 
-/// Takes everything back that can be, also when something cannot.
+/// Undoes all changes that can be undone, even if one of them fails.
 pub(crate) fn take_back(done: Vec<Undo<'_>>, disk: &dyn Disk) -> Vec<Stuck> {
     done.into_iter().rev().filter_map(|undo| undo.run(disk).err()).collect()
 }
@@ -47,7 +47,7 @@ impl Undo<'_> {
     }
 }
 
-/// A directory that somebody else uses by now stays, and no file is in another state for it.
+/// A directory that another process uses by now stays: the files of the patch are restored all the same.
 fn unless_used(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),

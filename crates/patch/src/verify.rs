@@ -1,5 +1,5 @@
-//! Holds a patch against the files: who may write, what is there, whether every chunk fits. Everything is known before
-//! anything is written; nothing here writes. Sections see what those before them made of a file.
+//! Checks a patch against the files: permissions, existing files, and whether every chunk fits. All of this is known
+//! before anything is written; nothing here writes. Sections see the results of the sections before them.
 
 mod draft;
 
@@ -14,21 +14,21 @@ use crate::plan::Plan;
 use crate::verify::draft::Draft;
 use crate::warning::Warning;
 
-/// Why a patch cannot be applied. Nothing was written.
+/// The reason why a patch cannot be applied. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// The directory was not given as an absolute path, so nothing can be said about where it is.
+    /// The directory was not given as an absolute path, so the files cannot be located.
     #[error("the directory {} is not an absolute path", base.display())]
     RelativeDirectory {
         /// The directory.
         base: PathBuf,
     },
-    /// Some of its paths may not be written.
+    /// Some of the patch's paths may not be written.
     #[error("patch rejected: {refusal}\nnot writable: {}", list(paths))]
     Refused {
-        /// Why.
+        /// The reason.
         refusal: WriteDenied,
-        /// Which, with symbolic links followed.
+        /// The paths, with symbolic links followed.
         paths: Vec<PathBuf>,
     },
     /// A file that is to be deleted cannot be read.
@@ -36,10 +36,10 @@ pub enum VerifyError {
     Read {
         /// The file, as written.
         path: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// What is to be deleted is no file.
+    /// The path to delete is not a file.
     #[error("path {path} is not a file")]
     NotAFile {
         /// The path, as written.
@@ -50,15 +50,15 @@ pub enum VerifyError {
     ReadToUpdate {
         /// The file, as written.
         path: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// A file cannot be written, which shows beforehand.
+    /// A file cannot be written, as a check in advance shows.
     #[error("Failed to write file {path}: {source}")]
     Write {
         /// The file, as written.
         path: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// Sections contradict each other.
@@ -72,13 +72,13 @@ pub enum VerifyError {
     Misfit {
         /// The file, as written.
         path: String,
-        /// What does not fit.
+        /// The misfit.
         misfit: Misfit,
     },
 }
 
 impl Patch {
-    /// Holds the patch against the files and works out what they become.
+    /// Checks the patch against the files, and computes their new texts.
     pub fn verify(&self, directory: &Directory<'_>) -> Result<Plan, VerifyError> {
         if !directory.base().is_absolute() {
             return Err(VerifyError::RelativeDirectory { base: directory.base().to_owned() });
@@ -96,8 +96,8 @@ impl Patch {
         Ok(plan)
     }
 
-    /// Asks before any file is read, so that errors tell nothing of files that are none of the patch's business. All
-    /// paths are asked about, so that a person needs to be asked only once.
+    /// Checks the permissions before any file is read, so that errors reveal nothing about files that the patch may not
+    /// touch. All paths are collected, so that the user needs to be asked only once.
     fn check_permission(&self, directory: &Directory<'_>) -> Result<(), VerifyError> {
         let mut refused: Vec<PathBuf> = self
             .sections
@@ -114,7 +114,7 @@ impl Patch {
     }
 }
 
-/// What a section changes on the disk. Paths that lead nowhere are left to the errors that come of them.
+/// The paths that a section changes. A path that cannot be resolved is skipped: a later step reports its error.
 fn touched(section: &Section, directory: &Directory<'_>) -> Vec<PathBuf> {
     let places = match section {
         Section::Add { path, .. } => vec![directory.resolve(path)],

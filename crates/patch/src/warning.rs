@@ -1,54 +1,54 @@
-//! What a patch left open and how it was decided. A warning never stops a patch; it is told beside the success, so that a
-//! model can look and correct.
+//! Ambiguities in a patch, and how they were decided. A warning never stops a patch; it is reported with the success,
+//! so that a model can check and correct.
 
 use std::fmt;
 
-/// Something about a patch that could have meant something else.
+/// An ambiguity in a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// Text before or after the patch was passed over.
+    /// Text before or after the patch was ignored.
     TextIgnored {
         /// Lines before it.
         before: usize,
         /// Lines after it.
         after: usize,
     },
-    /// A place in a file was not clear.
+    /// A place in a file was ambiguous.
     Unclear {
         /// The file, as written in the patch.
         path: String,
-        /// What was not clear.
+        /// The ambiguity.
         doubt: Doubt,
     },
-    /// A file that only served to apply the patch could not be removed.
+    /// A temporary file could not be removed.
     LeftBehind {
-        /// Where it lies.
+        /// Its path.
         path: std::path::PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What was not clear about a chunk. Chunks and lines are counted from one.
+/// An ambiguity about a chunk. Chunks and lines are counted from one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// Its lines occur more than once.
     Repeated {
         /// The chunk.
         chunk: usize,
-        /// Where it was applied.
+        /// The line at which it was applied.
         line: usize,
-        /// Where it would fit as well: the first thousand places.
+        /// The other lines at which it would fit: the first thousand.
         others: Vec<usize>,
     },
-    /// The line after a unified diff's numbers is not in the file, and was passed over.
+    /// The line after a unified diff's numbers is not in the file, and was ignored.
     HeaderIgnored {
         /// The chunk.
         chunk: usize,
         /// The line.
         header: String,
     },
-    /// It only adds, and nothing but a unified diff's number says where.
+    /// The chunk only adds, and only a unified diff's number says where.
     ByNumberAlone {
         /// The chunk.
         chunk: usize,
@@ -97,7 +97,7 @@ pub(crate) const MAX_OTHERS: usize = 1000;
 /// The most places that are listed one by one.
 const LISTED: usize = 5;
 
-/// Line numbers in words.
+/// Formats line numbers as words.
 pub(crate) struct Places<'a>(pub(crate) &'a [usize]);
 
 impl fmt::Display for Places<'_> {

@@ -1,4 +1,4 @@
-//! What the crate promises, tested from outside.
+//! Tests the crate through its public interface.
 #![forbid(unsafe_code)]
 
 #[path = "it/accidents.rs"]

@@ -236,7 +236,7 @@ impl SearchTotals {
         Self { newest, matching, files, denied, unreadable, out_of_time, single_binary }
     }
 
-    /// Records why the search stopped early.
+    /// Records that the search stopped early, and whether its time was over.
     fn ended(&self, search: &Search<'_>) {
         self.out_of_time.fetch_or(search.out_of_time(), Ordering::Relaxed);
     }

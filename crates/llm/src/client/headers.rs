@@ -9,7 +9,7 @@ use crate::http::{Address, OURSELVES, basic};
 use crate::provider::Provider;
 use crate::request::Request;
 
-/// Lets a provider or gateway that keeps logs attribute a request to its conversation, and find the conversation's
+/// Lets a gateway that keeps logs attribute a request to its conversation, and a provider find the conversation's
 /// cache.
 const CONVERSATION: HeaderName = HeaderName::from_static("thread-id");
 const ROOT: HeaderName = HeaderName::from_static("session-id");

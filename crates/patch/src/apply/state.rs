@@ -1,4 +1,5 @@
-//! What a file is found to be after taking back has failed. Looked up on the disk, never concluded from what was done.
+//! Reports the state of each file after undoing has failed. The state is read from the disk, never derived from the
+//! steps that were done.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,27 +7,27 @@ use std::path::PathBuf;
 use crate::inspect;
 use crate::plan::FileStep;
 
-/// A file of a patch, as it is now.
+/// A file of a patch, and its state now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {
     /// Its path, as written in the patch.
     pub path: String,
-    /// What it is.
+    /// Its state.
     pub condition: Condition,
 }
 
-/// What has become of a file.
+/// The state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It is as it was before the patch; if there was none, there is none.
+    /// As before the patch; if it did not exist, it does not exist.
     AsBefore,
-    /// It is as the patch wants it; if it should be gone, it is.
+    /// As the patch wants it; if it should be removed, it is.
     AsPatched,
-    /// It should be there, in one way or the other, and is not.
+    /// The file should exist both before and after the patch, but does not.
     Missing,
-    /// It is neither the old nor the new one, such as half of it.
+    /// Neither the old nor the new text, such as half of it.
     Neither,
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable,
 }
 
@@ -56,7 +57,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// All files, and what still lies about, line by line.
+/// Formats all files, and the temporary files that are left, line by line.
 pub(super) fn list(files: &[FileState], stuck: &[(PathBuf, String)]) -> String {
     let files = files.iter().map(|file| format!("{}: {}", file.path, file.condition));
     let stuck = stuck.iter().map(|(path, reason)| format!("left at {}: {reason}", path.display()));

@@ -1,5 +1,5 @@
-//! The files of a patch while its sections are gone through. A file may be the subject of several sections where that
-//! can mean one thing only: what was added or updated may be updated, what was deleted may be added anew.
+//! The files of a patch while its sections are processed. Several sections may change the same file if that can mean
+//! one thing only: an added or updated file may be updated, a deleted file may be added again.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,7 +26,7 @@ pub(super) struct Draft<'a> {
 /// An index into the draft's files.
 type FileNumber = usize;
 
-/// One place on the disk, and what sections made of it.
+/// One path on the disk, and the result of the sections so far.
 struct DraftFile {
     place: PathBuf,
     written: String,
@@ -37,7 +37,7 @@ struct DraftFile {
     moved_from: Option<FileNumber>,
 }
 
-/// What the last section did to a file.
+/// The last section's change to a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Nothing,
@@ -45,13 +45,13 @@ enum Touch {
     Updated,
     Deleted,
     MovedAway,
-    /// Another file was moved to where there was none.
+    /// Another file was moved here, and there was none before.
     MovedHere,
-    /// Another file was moved to where there was one.
+    /// Another file was moved here, over an existing one.
     MovedOver,
 }
 
-/// What is told of a file in the end.
+/// The change to a file that the plan reports.
 struct Outcome {
     kind: Kind,
     file: FileNumber,
@@ -124,7 +124,7 @@ impl<'a> Draft<'a> {
     fn open_to_update(&mut self, update: &Update) -> Result<FileNumber, VerifyError> {
         let path = update.path.as_str();
         let unreadable = |source| VerifyError::ReadToUpdate { path: path.to_owned(), source };
-        // What is moved is the link itself, as with `mv`; what is updated is what it leads to.
+        // A move moves the link itself, as `mv` does; an update changes the link's target.
         let place = match update.move_to {
             Some(_) => self.directory.resolve_entry(path),
             None => self.place_to_write(path),
@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The file's text after the chunks. Where a section is not the first for its file, places must be clear.
+    /// The file's text after the chunks. If an earlier section changed the file, the chunks must fit one place only.
     fn rewritten(&mut self, number: FileNumber, path: &str, chunks: &[Chunk]) -> Result<String, VerifyError> {
         let misfit = |misfit| VerifyError::Misfit { path: path.to_owned(), misfit };
         let file = &self.files[number];
@@ -165,7 +165,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// `paths`: from where to where, as written.
+    /// `paths`: source and target, as written.
     fn move_file(
         &mut self,
         number: FileNumber,
@@ -192,7 +192,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Takes a file away from where it was.
+    /// Removes a file from its old path.
     fn leave(&mut self, number: FileNumber, path: &str) -> Result<(), VerifyError> {
         let file = &mut self.files[number];
         inspect::check_removable(&file.place)
@@ -202,7 +202,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Where a path leads for writing: through links, except one that this patch has removed.
+    /// The path to write: through links, except one that this patch has removed.
     fn place_to_write(&self, path: &str) -> io::Result<PathBuf> {
         let entry = self.directory.resolve_entry(path)?;
         match self.by_place.get(&entry).map(|number| self.files[*number].touch) {
@@ -211,7 +211,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The file at a place, read when it is first spoken of.
+    /// The file at a path, read when a section first names it.
     fn open(&mut self, place: PathBuf, written: &str) -> io::Result<FileNumber> {
         if let Some(number) = self.by_place.get(&place) {
             return Ok(*number);
@@ -232,8 +232,8 @@ impl<'a> Draft<'a> {
         Ok(number)
     }
 
-    /// The text at a place. Both were judged before, but their paths may lead elsewhere since: this is the path that is read, and
-    /// the one that is written later.
+    /// The text at a path. It was checked before, but may lead elsewhere since: the path that is read here is the one
+    /// that is written later.
     fn text_at(&self, place: &Path, is_link: bool) -> io::Result<Option<String>> {
         let refused = |reason: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         if !self.directory.may_write(place) {

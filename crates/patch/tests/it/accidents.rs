@@ -1,4 +1,4 @@
-//! Random patches on a disk that fails at a random moment: all of it, or nothing.
+//! Random patches on a disk that fails at a random moment: everything is applied, or nothing.
 
 use proptest::prelude::*;
 use windlass_patch::{ApplyError, Plan};
@@ -8,7 +8,7 @@ use crate::workspace::{Workspace, check_nothing_else};
 
 const FILES: [(&str, &str); 3] = [("a", "1\n2\n3\n"), ("b", "1\n2\n"), ("d/c", "2\n3\n")];
 
-/// One section about one of a few files, there or not.
+/// One section about one of a few files, which may or may not exist.
 fn section() -> impl Strategy<Value = String> {
     let path = || prop::sample::select(&["a", "b", "d/c", "new", "n/e/w", "a/x"][..]);
     let chunk = prop::sample::select(

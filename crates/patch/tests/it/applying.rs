@@ -1,4 +1,4 @@
-//! How files are written: what they keep, what lies about afterwards, and what somebody else changed in between.
+//! Writing files: preserved metadata, temporary files, and concurrent changes by other processes.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -49,7 +49,7 @@ fn an_added_file_has_what_files_get_here() {
 #[test]
 fn the_owner_stays_where_that_may_be_decided() {
     let workspace = Workspace::with(&[("a.txt", "one\n")]);
-    // Only root may give a file away; everybody else owns what the test made, and keeps it.
+    // Only root may change the owner of a file; for other users the file keeps its owner, and the test checks that.
     let given = chown(workspace.path("a.txt"), Some(12345), Some(54321)).is_ok();
     let owner = |path: &str| fs::metadata(workspace.path(path)).map(|found| (found.uid(), found.gid()));
     let before = owner("a.txt").expect("it is there");
@@ -128,7 +128,7 @@ fn a_file_that_would_not_change_is_not_written() {
     assert_eq!(number("a.txt"), before);
 }
 
-/// Something happens between verifying and applying.
+/// Runs `happening` between verifying and applying.
 fn check_changed(sections: &str, happening: impl Fn(&Workspace)) {
     let workspace = Workspace::with(&[("a.txt", "one\n"), ("b.txt", "b\n"), ("d/x.txt", "x\n")]);
     let plan = workspace.verify(sections).expect("it fits");

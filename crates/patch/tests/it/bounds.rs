@@ -1,4 +1,4 @@
-//! Nothing is unbounded, and no bytes make it panic or take long.
+//! Everything is bounded, and no input makes the crate panic or take long.
 
 use std::fs::File;
 
@@ -81,7 +81,7 @@ fn a_file_that_is_too_long_is_refused() {
 
 #[test]
 fn repetitions_without_end_are_searched_in_linear_time() {
-    // Comparing at every place anew would take ten thousand million steps.
+    // Comparing all lines at every place would take ten thousand million steps.
     let file = "a\n".repeat(200_000);
     let chunk = format!("@@\n{} b\n-b\n", " a\n".repeat(50_000));
     check_misfit(&file, &chunk, "Failed to find expected lines in a.txt");

@@ -1,4 +1,4 @@
-//! Where chunks are applied, and what they leave alone.
+//! Locations of chunks, and the lines that they leave alone.
 
 use crate::workspace::{check, check_clear, check_misfit, check_warnings};
 
@@ -157,7 +157,7 @@ fn additions_alone_go_to_the_end() {
 
 #[test]
 fn additions_alone_go_to_the_end_even_with_an_empty_line_below_them() {
-    // The empty line parts sections; looking for one in the file would put the additions anywhere.
+    // The empty line separates sections; searching for one in the file would put the additions anywhere.
     check_clear("one\n\ntwo\n", "@@\n+three\n\n@@\n-one\n+uno", "uno\n\ntwo\nthree\n");
 }
 
@@ -342,7 +342,7 @@ fn a_blank_line_at_the_end_of_both_sides_that_the_file_lacks_is_not_added() {
     check_clear("one\ntwo\n", "@@\n one\n-two\n-\n+due\n+", "one\ndue\n");
     check_clear("one\ntwo\n", "@@\n-two\n+due\n-\n+", "one\ndue\n");
     check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n", "one\ndue\n");
-    // A blank line that only the new side has is meant.
+    // A blank line that only the new side has is intended.
     check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n+", "one\ndue\n\n");
     check_clear("one\ntwo\n", "@@\n one\n-two\n-\n+due\n+\n+", "one\ndue\n\n");
     check_clear("one\ntwo\n\n", "@@\n one\n-two\n-\n+due\n+", "one\ndue\n\n");

@@ -1,4 +1,4 @@
-//! What errors say about the file, so that the next patch fits.
+//! Errors describe the closest place in the file, so that the next patch fits.
 
 use crate::workspace::check_misfit;
 

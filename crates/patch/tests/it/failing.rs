@@ -1,4 +1,4 @@
-//! A disk that fails at any moment, and what is left of the files then.
+//! A disk that fails at any moment, and the state of the files afterwards.
 
 use std::cell::Cell;
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ use windlass_patch::{ApplyError, Condition, Disk, Like, LocalDisk, Patch};
 
 use crate::workspace::{Workspace, patch};
 
-/// The real disk, until operations with these numbers come.
+/// The real disk, which fails at the operations with these numbers.
 pub(crate) struct FailingDisk<F> {
     disk: LocalDisk,
     count: Cell<usize>,
@@ -52,7 +52,7 @@ impl<F: Fn(usize) -> bool> Disk for FailingDisk<F> {
     }
 
     fn overwrite(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
-        // A full disk takes half of it.
+        // Simulates a full disk: half of the text is written.
         self.step()
             .inspect_err(|_| fs::write(path, &contents[..contents.len() / 2]).expect("half is written"))?;
         self.disk.overwrite(path, contents)
@@ -69,7 +69,8 @@ impl<F: Fn(usize) -> bool> Disk for FailingDisk<F> {
     }
 }
 
-/// A bit of everything: files added in new directories, replaced, moved over another, deleted, with several names.
+/// Sections of every kind: files added in new directories, replaced, moved over another, deleted, with several hard
+/// links.
 const SECTIONS: &str = "*** Add File: new/deep/x.txt\n+x\n*** Update File: a.txt\n@@\n-one\n+uno\n*** Delete File: b.txt\n\
     *** Update File: c.txt\n*** Move to: d.txt\n@@\n-c\n+C\n*** Update File: twin.txt\n@@\n-twin\n+zwilling\n\
     *** Add File: e.txt\n+e\n*** Update File: f.txt\n*** Move to: new/f.txt\n@@\n f";
@@ -103,7 +104,7 @@ fn a_failure_at_any_moment_leaves_every_file_as_it_was() {
                 assert_eq!(workspace.tree(), before, "after failure {failures}, of {path}");
                 failures += 1;
             }
-            // From here on everything is in its place, and only old files are still to be removed.
+            // From here on every file is in its place, and only old files are still to be removed.
             Ok(report) => break assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings),
             Err(other) => panic!("{other}"),
         }
@@ -180,12 +181,12 @@ fn files_that_are_written_in_place_come_last() {
         .expect("a second name can be made");
     let sections = "*** Update File: twin.txt\n@@\n-twin\n+zwilling\n*** Update File: a.txt\n@@\n-one\n+uno";
     let plan = workspace.verify(sections).expect("it fits");
-    // The disk fails for good once the new text of the other lies beside it.
+    // The disk fails for good once the new text of the other file is staged.
     plan.apply_on(&FailingDisk::when(|count| count > 1)).expect_err("the disk failed");
     assert_eq!((workspace.read("twin.txt"), workspace.read("a.txt")), ("twin\n".into(), "one\n".into()));
 }
 
-/// Somebody else does something just before the operation with this number.
+/// Another process does something just before the operation with this number.
 fn apply_beside(
     sections: &str,
     number: usize,
@@ -243,10 +244,10 @@ fn a_directory_that_somebody_else_uses_by_then_stays() {
     assert_eq!((workspace.read("d/theirs.txt").as_str(), workspace.tree().len()), ("theirs\n", 2));
 }
 
-/// Says to a child that it is one, and where its workspace is.
+/// The variable that tells a child process where its workspace is.
 const CHILD: &str = "WINDLASS_PATCH_TEST_WORKSPACE";
 
-/// A test whose middle must be done by a user who may not do everything.
+/// A test whose middle part must run as a user without root's rights.
 struct Ordinary<'a> {
     /// The test's full name.
     test: &'a str,
@@ -256,7 +257,7 @@ struct Ordinary<'a> {
 }
 
 impl Ordinary<'_> {
-    /// Where this user may do everything, the middle is done by the same test in a child of another user.
+    /// If this user has all rights, the middle part runs in a child process of another user.
     fn run(&self) {
         if let Some(root) = std::env::var_os(CHILD) {
             return (self.work)(&PathBuf::from(root));
@@ -280,7 +281,7 @@ impl Ordinary<'_> {
     }
 }
 
-/// A directory that everybody may write with a file of these permissions, and one that nobody may.
+/// A directory that all users may write with a file of these permissions, and a directory that is not writable.
 fn half_closed(mode: u32) -> Workspace {
     let workspace = Workspace::with(&[("open/a.txt", "one\n"), ("closed/b.txt", "two\n")]);
     set_mode(&workspace, "open", 0o777);

@@ -1,4 +1,4 @@
-//! Who may write where.
+//! Permissions to write.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::workspace::{Workspace, patch};
 
 const UPDATE: &str = "*** Update File: a.txt\n@@\n-one\n+uno";
 
-/// What is refused when only the workspace's folder `in` may be written.
+/// The paths that are denied when only the workspace's directory `in` may be written.
 fn refused(workspace: &Workspace, sections: &str) -> Option<Vec<String>> {
     let root = workspace.path("in");
     let may_write = |path: &Path| path.starts_with(&root);

@@ -1,4 +1,4 @@
-//! For any two texts, the patch that leads from one to the other leads there exactly.
+//! For any two texts, the patch from one to the other produces the other exactly.
 
 use proptest::prelude::*;
 use windlass_patch::fuzzing::apply_to_text;
@@ -36,7 +36,7 @@ fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Edit<'a>> {
     edits
 }
 
-/// Chunks with this much context around each change, each with a unified diff's header, as `diff` would make them.
+/// Chunks with this much context around each change, each with a unified diff's header, as `diff` writes them.
 fn unified_chunks(edits: &[Edit<'_>], context: usize) -> String {
     let near = |at: usize| {
         let around = &edits[at.saturating_sub(context)..(at + context + 1).min(edits.len())];
@@ -60,12 +60,12 @@ fn unified_chunks(edits: &[Edit<'_>], context: usize) -> String {
     text
 }
 
-/// A unified diff counts the line before a chunk that covers none.
+/// A unified diff gives the line before a chunk that covers none.
 fn first_line(edits: &[Edit<'_>], line: usize) -> usize {
     line + usize::from(count_old(edits, 0) > 0 || matches!(edits[0], Edit::Keep(_)))
 }
 
-/// Whether a chunk covers lines of the old text; how many does not matter to the reader.
+/// Whether a chunk covers lines of the old text; the parser ignores how many.
 fn count_old(edits: &[Edit<'_>], context: usize) -> usize {
     let run = edits.iter().take_while(|edit| context > 0 || !matches!(edit, Edit::Keep(_)));
     run.filter(|edit| !matches!(edit, Edit::Add(_))).count()
@@ -93,7 +93,7 @@ fn lines() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(few, 0..14)
 }
 
-/// A text of numbered lines with these endings, of which some are others than they were.
+/// A text of numbered lines with these endings, some of which are changed.
 fn with_endings(endings: &[&str], is_changed: impl Fn(usize) -> bool) -> String {
     let line = |(at, ending): (usize, &&str)| {
         let word = if is_changed(at) { "changed" } else { "line" };

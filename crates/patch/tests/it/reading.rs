@@ -1,4 +1,4 @@
-//! What is read as a patch, and what is not.
+//! Texts that are read as a patch, and texts that are rejected.
 
 use windlass_patch::Patch;
 
@@ -6,7 +6,7 @@ use crate::workspace::{Workspace, check_misfit, check_refused, patch};
 
 const ADD: &str = "*** Add File: a.txt\n+one";
 
-/// The text is read as the plain patch is.
+/// Expects that the text is read like the plain patch.
 fn check_same(text: &str) {
     let plain = Patch::parse(&patch(ADD)).expect("it is a patch");
     assert_eq!(Patch::parse(text), Ok(plain), "{text}");

@@ -1,4 +1,4 @@
-//! Shell scripts that are nothing but a patch, and those that are not.
+//! Shell scripts that only apply a patch, and scripts that do more.
 
 use windlass_patch::Heredoc;
 

@@ -1,4 +1,4 @@
-//! What becomes of files that are added, deleted, updated and moved.
+//! Files that are added, deleted, updated and moved.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,5 @@
-//! A directory changes places with a link to elsewhere while a patch is verified or applied. Nothing is read or written behind
-//! the link, and the patch is still applied whole or not at all.
+//! A directory is exchanged with a link to elsewhere while a patch is verified or applied. Nothing is read or written
+//! behind the link, and the patch is still applied completely or not at all.
 
 use std::cell::Cell;
 use std::fs;
@@ -21,12 +21,13 @@ const FILES: [(&str, &str); 6] = [
     ("deep/e.txt", "e\n"),
 ];
 
-/// A bit of everything, all of it below `work/dir`.
+/// Sections of every kind, all below `work/dir`.
 const SECTIONS: &str = "*** Add File: dir/new/x.txt\n+x\n*** Update File: dir/a.txt\n@@\n-one\n+uno\n*** Delete File: dir/b.txt\n\
     *** Update File: dir/c.txt\n*** Move to: dir/d.txt\n@@\n-c\n+C\n*** Update File: dir/twin.txt\n@@\n-twin\n+zwilling\n\
     *** Update File: dir/deep/e.txt\n@@\n-e\n+E\n*** Add File: dir/f.txt\n+f";
 
-/// The real disk; before each operation for which `swaps` says so, `work/dir` and the link `work/link` change places.
+/// The real disk; before each operation for which `swaps` returns true, `work/dir` and the link `work/link` are
+/// exchanged.
 struct SwappingDisk<F> {
     disk: LocalDisk,
     work: PathBuf,
@@ -124,7 +125,8 @@ fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Applies the patch while names change places at the moments that `swaps` says, and tells how many operations there were.
+/// Applies the patch while names are exchanged at the moments that `swaps` selects, and returns the number of
+/// operations.
 fn apply_while(swaps: impl Fn(usize) -> bool + Copy, moment: usize) -> usize {
     let workspace = workspace();
     let patched = {
@@ -169,7 +171,7 @@ fn a_directory_that_becomes_a_link_after_the_permission_was_asked_for_is_neither
     let workspace = workspace();
     workspace.write("outside/a.txt", b"one\nsecret\n");
     let work = workspace.path("work");
-    // The permission is asked for each path in turn; the last question is followed by the swap.
+    // The permission is checked for each path in turn; the exchange follows the last check.
     for last in 1..40 {
         let asked = Cell::new(0);
         let may_write = |path: &Path| {

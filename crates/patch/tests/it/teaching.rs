@@ -1,4 +1,4 @@
-//! What models are told holds.
+//! Checks that the descriptions for models are correct.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A directory with files to patch, and the checks that most tests are made of.
+//! A directory with files to patch, and the checks that most tests use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use windlass_patch::{Directory, Patch, Plan, Report};
 use windlass_testkit::Scratch;
 
-/// A directory of a test's own with files in it.
+/// A test's own directory with files in it.
 pub(crate) struct Workspace {
     scratch: Scratch,
 }
@@ -59,13 +59,13 @@ impl Workspace {
         self.path(path).symlink_metadata().is_ok()
     }
 
-    /// Verifies what stands between the markers.
+    /// Verifies a patch with these sections.
     pub(crate) fn verify(&self, sections: &str) -> Result<Plan, String> {
         let patch = Patch::parse(&patch(sections)).map_err(|error| error.to_string())?;
         patch.verify(&self.directory()).map_err(|error| error.to_string())
     }
 
-    /// Verifies and applies what stands between the markers.
+    /// Verifies and applies a patch with these sections.
     pub(crate) fn apply(&self, sections: &str) -> Result<Report, String> {
         self.verify(sections)?.apply().map_err(|error| error.to_string())
     }
@@ -100,7 +100,7 @@ pub(crate) fn patch(sections: &str) -> String {
     format!("*** Begin Patch\n{}\n*** End Patch\n", sections.trim_end_matches('\n'))
 }
 
-/// What chunks make of the file `a.txt`.
+/// Expects that the chunks change the file `a.txt` from `before` to `after`.
 pub(crate) fn check(before: &str, chunks: &str, after: &str) {
     let workspace = Workspace::with(&[("a.txt", before)]);
     let report = workspace.apply(&format!("*** Update File: a.txt\n{chunks}"));
@@ -108,7 +108,7 @@ pub(crate) fn check(before: &str, chunks: &str, after: &str) {
     assert_eq!(workspace.read("a.txt"), after, "{chunks}");
 }
 
-/// The same, without any doubt.
+/// The same, without any warning.
 pub(crate) fn check_clear(before: &str, chunks: &str, after: &str) {
     check(before, chunks, after);
     let workspace = Workspace::with(&[("a.txt", before)]);
@@ -116,12 +116,12 @@ pub(crate) fn check_clear(before: &str, chunks: &str, after: &str) {
     assert_eq!(plan.warnings(), [], "{chunks}");
 }
 
-/// The message about chunks that do not fit the file `a.txt`, which stays as it is.
+/// Expects this message about chunks that do not fit the file `a.txt`, which stays as it is.
 pub(crate) fn check_misfit(before: &str, chunks: &str, message: &str) {
     check_refused(&[("a.txt", before)], &format!("*** Update File: a.txt\n{chunks}"), message);
 }
 
-/// The message about sections that are refused. Nothing on the disk changes.
+/// Expects this message about sections that are rejected. Nothing on the disk changes.
 pub(crate) fn check_refused(files: &[(&str, &str)], sections: &str, message: &str) {
     let workspace = Workspace::with(files);
     let before = workspace.tree();
@@ -130,7 +130,7 @@ pub(crate) fn check_refused(files: &[(&str, &str)], sections: &str, message: &st
     assert_eq!(workspace.tree(), before, "{sections}");
 }
 
-/// The warnings about chunks for the file `a.txt`.
+/// Expects these warnings about chunks for the file `a.txt`.
 pub(crate) fn check_warnings(before: &str, chunks: &str, expected: &[&str]) {
     let workspace = Workspace::with(&[("a.txt", before)]);
     let plan = workspace.verify(&format!("*** Update File: a.txt\n{chunks}")).expect("it fits");
