@@ -1,19 +1,19 @@
-//! Output within a budget of tokens: the beginning and the end are kept, and what is left out is counted.
+//! Cuts output to a budget of tokens: the beginning and the end are kept, and the part that is left out is counted.
 //!
-//! A token is taken for four bytes of text. Images are kept whole: they are no text, and a part of one is nothing.
+//! A token counts as four bytes of text. Images are kept whole: they are not text, and a part of one is useless.
 
 use crate::outcome::OutputItem;
 
 const BYTES_IN_TOKEN: u64 = 4;
 
-/// The items, or their beginning and end where all of it would be too much.
+/// The items, or their beginning and end if all of them would exceed the budget.
 pub(crate) fn fit(items: Vec<OutputItem>, most_tokens: u64) -> Vec<OutputItem> {
     let most_bytes = usize::try_from(most_tokens.saturating_mul(BYTES_IN_TOKEN)).unwrap_or(usize::MAX);
     let bytes: usize = items.iter().map(text_bytes).sum();
     if bytes <= most_bytes { items } else { cut(items, bytes, most_bytes) }
 }
 
-/// Leaves out the bytes of text from the middle of the budget's first half to its second.
+/// Leaves out the middle of the text: the first half of the budget holds the beginning, the second half the end.
 fn cut(items: Vec<OutputItem>, bytes: usize, most_bytes: usize) -> Vec<OutputItem> {
     let head_end = most_bytes / 2;
     let tail_start = bytes - (most_bytes - head_end);
@@ -30,12 +30,12 @@ fn cut(items: Vec<OutputItem>, bytes: usize, most_bytes: usize) -> Vec<OutputIte
 struct KeptItems {
     items: Vec<OutputItem>,
     left_out: usize,
-    /// Where the remark stands that something is left out.
+    /// The position of the note that something is left out.
     marker: Option<usize>,
 }
 
 impl KeptItems {
-    /// Keeps of an item what lies before `head` and from `tail` on, both counted from its beginning.
+    /// Keeps the part of an item before `head` and from `tail` on, both counted from the item's beginning.
     fn add(&mut self, item: OutputItem, head: usize, tail: usize) {
         let OutputItem::Text(text) = item else { return self.items.push(item) };
         if head >= text.len() || tail == 0 {

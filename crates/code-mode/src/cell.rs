@@ -1,7 +1,7 @@
-//! One cell from outside: its thread, what it says, and its end.
+//! The handle of one cell: its thread, its output, and its end.
 //!
-//! The cell's thread is the only one that touches the engine. It is asked to stop, never killed: the engine looks at
-//! the request every few thousand steps, also within a loop or a pattern.
+//! Only the cell's thread touches the engine. The thread is asked to stop, never killed: the engine checks the request
+//! every few thousand steps, also within a loop or a regular expression.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,22 +21,22 @@ use crate::process::{self, Apart, CellSpawner, ProcessSlot};
 use crate::storage::Storage;
 use crate::transcript::{End, Transcript};
 
-/// Longer than a process for a cell takes to start on a machine that works.
+/// Longer than the start of a cell's process takes on a machine that works.
 const LONGEST_START: Duration = Duration::from_secs(30);
 
-/// What it takes to start a cell.
+/// The parameters of a new cell.
 pub(crate) struct Start<'a> {
     pub(crate) source: String,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) options: &'a Options,
     pub(crate) storage: &'a Arc<Storage>,
-    /// Held by the thread for as long as it lives.
+    /// The thread holds a clone for as long as it lives.
     pub(crate) token: &'a Arc<()>,
-    /// Where its engine runs, if not here.
+    /// Starts the process for the engine; without it, the engine runs in this process.
     pub(crate) spawner: Option<&'a Arc<dyn CellSpawner>>,
 }
 
-/// A cell, for those who wait for it.
+/// A cell, as seen by callers that wait for it.
 pub(crate) struct Cell {
     id: CellId,
     transcript: Arc<Transcript>,
@@ -44,11 +44,11 @@ pub(crate) struct Cell {
     messages: Sender<Message>,
     grace: Duration,
     thread: Mutex<Option<Thread>>,
-    /// The process that its engine runs in, if it is not this one.
+    /// The process in which the engine runs, if it is not this one.
     process: Option<Arc<ProcessSlot>>,
 }
 
-/// The thread, and a channel that closes when it is done.
+/// The thread, and a channel that closes when the thread is done.
 struct Thread {
     handle: JoinHandle<()>,
     done: Receiver<()>,
@@ -89,31 +89,32 @@ impl Cell {
     /// Asks the thread to end the cell.
     pub(crate) fn terminate(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // A thread that is gone needs no waking.
+        // Sending fails if the thread has ended; then it needs no wake-up.
         let _ = self.messages.send(Message::Wake);
     }
 
-    /// Waits until there is something to tell, at most for so long. A cell that was told to end gets its grace.
+    /// Waits, at most for this time, until the cell is over or yields. A cell that was asked to end gets its grace
+    /// period instead.
     pub(crate) async fn worth_telling(&self, time: Duration) {
         if self.stop.load(Ordering::Relaxed) {
             return self.ended().await;
         }
-        // timer: a process that takes longer to start than any does is answered for without it.
+        // timer: a process that takes unreasonably long to start; the caller then gets a reply without it.
         let _ = tokio::time::timeout(LONGEST_START, self.transcript.begun()).await;
-        // timer: the caller's yield time, after which the cell goes on without it.
+        // timer: the caller's yield time, after which the cell continues without it.
         let _ = tokio::time::timeout(time, self.transcript.worth_telling()).await;
     }
 
-    /// What the cell said since the last answer, and how it stands.
+    /// The cell's output since the last reply, and its status.
     pub(crate) fn tell(&self, began: Instant, most_tokens: u64) -> Outcome {
         let (items, end) = self.transcript.take();
         let status = end.map_or(Status::Running(self.id), End::status);
         Outcome { status, wall: began.elapsed(), items: budget::fit(items, most_tokens) }
     }
 
-    /// Waits for the end of a cell that was told to end.
+    /// Waits for the end of a cell that was asked to end.
     pub(crate) async fn ended(&self) {
-        // timer: what a built-in function of the engine may take before it looks at the request.
+        // timer: the time that a built-in function of the engine may take before the engine checks the request.
         let in_time = tokio::time::timeout(self.grace, self.transcript.over()).await;
         if in_time.is_err() {
             self.give_up();
@@ -121,7 +122,7 @@ impl Cell {
         self.join_if_done();
     }
 
-    /// Answers for a cell whose thread does not.
+    /// Records the end of a cell whose thread does not react.
     fn give_up(&self) {
         let reason = match &self.process {
             Some(_) => "the script was inside a built-in function that did not stop; its process was killed",
@@ -131,11 +132,11 @@ impl Cell {
         };
         self.transcript.end(End::Terminated, Some(reason.to_string()));
         self.kill();
-        // Nobody waits for it again.
+        // The thread is never joined: it could block for ever.
         drop(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Ends the process of the cell, if it has one.
+    /// Kills the process of the cell, if it has one.
     fn kill(&self) {
         self.process.iter().for_each(|process| process.kill());
     }
@@ -159,7 +160,7 @@ impl Drop for Cell {
     }
 }
 
-/// What a cell's thread is started with.
+/// The data that a cell's thread starts with.
 struct Run {
     source: String,
     host: Arc<dyn Host>,
@@ -170,12 +171,12 @@ struct Run {
     messages: Sender<Message>,
     inbox: Receiver<Message>,
     runtime: tokio::runtime::Handle,
-    /// Who starts the process that the engine runs in, and where it is noted.
+    /// The spawner of the engine's process, and the slot that holds the process.
     apart: Option<(Arc<dyn CellSpawner>, Arc<ProcessSlot>)>,
 }
 
 impl Run {
-    /// An engine needs a deep stack; a thread that only speaks with a process does not.
+    /// An engine needs a deep stack; a thread that only talks to a process does not.
     fn stack_bytes(&self) -> usize {
         if self.apart.is_some() { 1 << 20 } else { engine::stack_bytes(&self.options) }
     }
@@ -221,13 +222,13 @@ impl Thread {
         Ok(Self { handle, done })
     }
 
-    /// Whether nothing is left but to leave.
+    /// Whether the thread has finished its work and is about to exit, so that joining it does not block.
     fn is_done(&self) -> bool {
         self.done.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
     }
 
     fn join_within(self, grace: Duration) {
-        // timer: as long as a built-in function may take; the thread of a worse one is not waited for.
+        // timer: as long as a built-in function may take; a thread that takes longer is not joined.
         if self.done.recv_timeout(grace) == Err(RecvTimeoutError::Disconnected) {
             self.join();
         }

@@ -1,7 +1,7 @@
-//! The cells of one agent: starting them, waiting for them, and ending them all.
+//! The cells of one agent: starting them, waiting for them, and ending all of them.
 //!
-//! A cell that is done and whose end was told is forgotten. At most so many are there at once; one that is over and was
-//! never asked about makes way for a new one.
+//! A cell is forgotten once it is over and its end was reported. The number of cells is limited; a cell that is over
+//! and was never asked about makes room for a new one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,22 +18,24 @@ use crate::storage::Storage;
 /// The limits of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes of memory for the values of one cell.
+    /// The most bytes of memory for the values of one cell.
     pub memory_limit: usize,
-    /// Computing time of one cell, together with the time it spends in timers alone. Waiting for tools is free.
+    /// The most computing time of one cell, together with the time in which it waits for timers alone. Waiting for
+    /// tools does not count.
     pub time_limit: Duration,
-    /// How many cells there are at once.
+    /// The most cells at once.
     pub most_cells: usize,
-    /// Bytes of output of one cell that nobody has read yet, images included.
+    /// The most bytes of a cell's output that no caller has read yet, images included.
     pub most_output: usize,
-    /// Calls of tools that one cell has under way at once.
+    /// The most calls of tools that one cell may have under way at once.
     pub most_pending_calls: usize,
-    /// Bytes that `store()` keeps for all cells together.
+    /// The most bytes that `store()` keeps for all cells together.
     pub most_stored: usize,
-    /// Bytes of one script.
+    /// The most bytes of one script.
     pub most_source: usize,
-    /// How long a cell that was told to end may still take. Almost all end at once; a built-in function of the engine that
-    /// is not interrupted finishes first, and one slower than this is left to it, with nobody to hear it.
+    /// The time that a cell may take to end when it is asked to. Almost all end at once. A built-in function of the
+    /// engine that cannot be interrupted finishes first; a cell whose function takes longer than this is abandoned, and
+    /// its result is discarded.
     pub grace: Duration,
 }
 
@@ -41,21 +43,21 @@ pub struct Options {
 pub struct Cells {
     options: Options,
     storage: Arc<Storage>,
-    /// Each thread holds one too, so that those that do not stop are known.
+    /// Each thread holds a clone, so that threads which do not stop can be counted.
     threads: Arc<()>,
-    /// Where engines run, if not here.
+    /// Starts processes for the engines; without it, they run in this process.
     spawner: Option<Arc<dyn CellSpawner>>,
     book: Mutex<Book>,
 }
 
-/// Which cells there are.
+/// The existing cells.
 #[derive(Default)]
 struct Book {
     cells: BTreeMap<CellId, Arc<Cell>>,
     last: u64,
 }
 
-/// Why there is no cell to be had.
+/// The reason why no cell could be started.
 #[derive(Debug, thiserror::Error)]
 enum CellRefused {
     #[error("the script has {bytes} bytes; at most {most} are run")]
@@ -88,22 +90,22 @@ impl Default for Options {
 }
 
 impl Cells {
-    /// No cells yet, and these limits for those to come.
+    /// An empty list of cells with these limits.
     pub fn new(options: Options) -> Self {
         let storage = Arc::new(Storage::new(options.most_stored));
         Self { options, storage, threads: Arc::default(), spawner: None, book: Mutex::default() }
     }
 
-    /// The same, with each cell in a process of its own.
+    /// The same, with each cell in a separate process.
     pub fn in_processes(options: Options, spawner: Arc<dyn CellSpawner>) -> Self {
         let mut cells = Self::new(options);
         cells.spawner = Some(spawner);
         cells
     }
 
-    /// Runs a script until it is done, asks to be answered for, or the time of its first line has passed; then it goes on.
-    /// Needs tokio around it, with its timers: the tools of `host` are called on its runtime. A call that is dropped ends its cell, whose
-    /// number nobody would know.
+    /// Runs a script until it is done, yields, or the time in its first line has passed; in the last two cases the cell
+    /// continues. Must be called within a tokio runtime with timers: the tools of `host` are called on it. Dropping the
+    /// future ends the cell, because no caller would know its number.
     pub async fn exec(&self, source: &str, host: Arc<dyn Host>) -> Outcome {
         let patience = match pragma::read(source) {
             Ok(patience) => patience,
@@ -120,7 +122,7 @@ impl Cells {
         }
     }
 
-    /// Waits for a cell that `exec` left running, or ends it, and gives what it said since the last answer.
+    /// Waits for a cell that `exec` left running, or ends it, and returns its output since the last reply.
     pub async fn wait(&self, wait: &Wait) -> Outcome {
         let Some(cell) = self.find(&wait.cell_id) else {
             return Outcome::refused(format!(
@@ -134,7 +136,7 @@ impl Cells {
         self.attend(&cell, wait.patience()).await
     }
 
-    /// Ends all cells and waits until their threads are gone.
+    /// Ends all cells and waits until their threads have exited.
     pub async fn shutdown(&self) {
         let cells = std::mem::take(&mut self.book().cells);
         for cell in cells.values() {
@@ -150,7 +152,7 @@ impl Cells {
         self.book().running()
     }
 
-    /// Tells of a cell when there is something worth telling, and forgets it when that was its end.
+    /// Waits until there is something to report about a cell, and forgets the cell if that was its end.
     async fn attend(&self, cell: &Arc<Cell>, patience: WaitBudget) -> Outcome {
         let began = Instant::now();
         cell.worth_telling(patience.time).await;
@@ -198,12 +200,12 @@ impl Cells {
 
 impl Drop for Cells {
     fn drop(&mut self) {
-        // All are told before any is waited for.
+        // Asks all cells to end before waiting for any of them, so that they end concurrently.
         self.book().cells.values().for_each(|cell| cell.terminate());
     }
 }
 
-/// Forgets a cell whose number nobody has been told.
+/// Forgets a cell whose number was not reported to any caller.
 struct Unknown<'a> {
     cells: &'a Cells,
     id: Option<CellId>,
@@ -213,7 +215,7 @@ impl Drop for Unknown<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         let cell = self.cells.book().cells.remove(&id);
-        // Dropped here, outside of the lock: its thread is waited for.
+        // Dropped here, outside of the lock, because dropping a cell waits for its thread.
         drop(cell);
     }
 }

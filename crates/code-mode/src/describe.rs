@@ -1,11 +1,11 @@
-//! What models are told about the two tools.
+//! The names, descriptions and parameters of the two tools, for models.
 
 use serde_json::{Value, json};
 
 /// The name of the tool that starts a cell; it takes the script as free text.
 pub const NAME: &str = "exec";
 
-/// What `exec` does.
+/// The description of `exec`.
 pub const DESCRIPTION: &str = r#"Runs JavaScript that calls your other tools, so that several calls, loops and filtering take one step.
 The input is the script itself, not JSON and not in a code fence. It is a module body: top-level `await` works.
 - `await tools.NAME({...})` calls a tool; it resolves to the tool's result and rejects with an Error that carries its message. A tool that takes free text is called with one string. `Promise.all` really runs calls at once. `ALL_TOOLS` lists `{name, description, parameters}`.
@@ -18,7 +18,7 @@ Example:
 const [a, b] = await Promise.all(["src", "tests"].map((dir) => tools.exec_command({ cmd: `grep -rc TODO ${dir}` })));
 text(a); text(b);"#;
 
-/// The grammar of what `exec` takes, in Lark: an optional pragma line and then anything that is not empty.
+/// The grammar of the input of `exec`, in Lark: an optional pragma line and then any text that is not empty.
 pub const GRAMMAR: &str = r"start: PRAGMA? SCRIPT
 PRAGMA: /[ \t]*\/\/[ \t]*@exec:[^\r\n]*\r?\n/
 SCRIPT: /[\s\S]+/
@@ -27,11 +27,11 @@ SCRIPT: /[\s\S]+/
 /// The name of the tool that waits for a cell.
 pub const WAIT_NAME: &str = "wait";
 
-/// What `wait` does.
+/// The description of `wait`.
 pub const WAIT_DESCRIPTION: &str = "Waits for a script that `exec` left running, and gives what it said since the last answer: \
 when it ends, when it calls yield_control(), or after yield_time_ms. With terminate it is ended.";
 
-/// The JSON Schema of what `wait` takes.
+/// The JSON Schema of the arguments of `wait`.
 pub fn wait_parameters() -> Value {
     json!({
         "type": "object",

@@ -1,8 +1,8 @@
-//! A cell from within: the engine on its thread, from the script's first line to the reason of its end.
+//! The inside of a cell: the engine on its thread, from the script's first line to the reason of its end.
 //!
-//! The engine is asked to run, and then to run what became ready, until the script is at its end and nothing it began is
-//! under way. It has no modules to load and sees nothing but what the prelude gives it. Its memory is freed before the
-//! end is told.
+//! The engine first runs the script, and then the jobs that become ready, until the script has finished and nothing
+//! that it began is under way. It loads no modules, and scripts see only what the prelude provides. The engine's memory
+//! is freed before the end is reported.
 
 mod calls;
 mod desk;
@@ -30,7 +30,7 @@ use crate::cells::Options;
 use crate::outside::Outside;
 use crate::transcript::End;
 
-/// What an engine is started with.
+/// The parameters of an engine.
 pub(crate) struct Work {
     pub(crate) source: String,
     pub(crate) options: Options,
@@ -41,25 +41,25 @@ pub(crate) struct Work {
 pub(crate) use self::desk::{LONGEST_NOTICE, MOST_NOTICES};
 pub(crate) use self::picture::check as check_image;
 
-/// What wakes a cell that waits.
+/// A message that wakes a waiting cell.
 pub(crate) enum Message {
-    /// A tool answered.
+    /// A tool has answered.
     Answered(CallNumber, Result<serde_json::Value, String>),
-    /// Something is to be looked at, such as the request to stop.
+    /// Something needs a check, such as the request to stop.
     Wake,
-    /// Nothing more is to be passed on: the process that the script ran in is gone.
+    /// No more messages need to be forwarded: the process in which the script ran is gone.
     Over,
 }
 
-/// How a cell ended, and why if not well.
+/// The end of a cell, with the reason if it failed.
 pub(crate) struct CellEnd {
     pub(crate) end: End,
     pub(crate) reason: Option<String>,
 }
 
-/// The parts of the language a script has. Not among them: clocks finer than a date's, what observes the collector, and raw
-/// memory. Typed arrays are the part of an engine in C whose faults give a script reads and writes anywhere, and scripts that
-/// call tools pass on text.
+/// The parts of the language that scripts have. Left out: clocks finer than a date's, everything that observes the
+/// garbage collector, and raw memory. Typed arrays are the part of an engine in C whose bugs give a script arbitrary
+/// reads and writes, and scripts that call tools only pass text.
 type Language = (
     intrinsic::Date,
     intrinsic::Eval,
@@ -71,13 +71,13 @@ type Language = (
     intrinsic::Promise,
 );
 
-/// How deep calls may nest, in bytes of stack.
+/// The depth of nested calls, in bytes of stack.
 const STACK_OF_CALLS: usize = 1 << 20;
-/// Less memory than this holds not even what the language brings along.
+/// With less memory than this not even the language's own objects fit.
 const LEAST_MEMORY: usize = 2 << 20;
 
-/// The stack of an engine's thread, most of which is never touched. Beyond what calls may take, it holds the recursion that the
-/// engine does not count, over structures as deep as its memory is large.
+/// The stack of an engine's thread, most of which is never touched. Beyond the limit for calls it has room for
+/// recursion that the engine does not count, over structures as deep as the engine's memory allows.
 pub(crate) fn stack_bytes(options: &Options) -> usize {
     2 * options.memory_limit.max(LEAST_MEMORY) + 16 * STACK_OF_CALLS
 }
@@ -88,7 +88,7 @@ pub(crate) fn run(work: Work, outside: Rc<dyn Outside>) -> CellEnd {
     verdict.unwrap_or_else(|_| CellEnd::failed("the engine broke down; nothing more is known"))
 }
 
-/// Sets up an engine, lives in it, and frees it.
+/// Creates an engine, runs the script in it, and frees it.
 fn execute(work: Work, outside: Rc<dyn Outside>) -> CellEnd {
     let meter = Rc::new(Meter::start(work.options.time_limit, Arc::clone(&work.stop)));
     let rejections = Rejections::default();
@@ -139,7 +139,7 @@ impl CellEnd {
         Self::failed(format!("the script needs more than its {bytes} bytes of memory"))
     }
 
-    /// Where the cell had to stop, that is what happened, whatever the script made of it.
+    /// If the cell had to stop, that is the reason of its end, however the script reacted to it.
     fn unless_stopped(self, meter: &Meter, options: &Options) -> Self {
         let (seconds, bytes) = (options.time_limit.as_secs_f64(), options.most_output);
         match meter.stopped() {

@@ -1,10 +1,10 @@
-//! Runs JavaScript that can do nothing but call what it is given: no files, no network, no modules, and within bounds of
-//! memory, time and output.
+//! Runs JavaScript that can only call the functions that it is given: no files, no network, no modules, and within
+//! limits of memory, time and output.
 //!
-//! A script is a *cell*. [`Cells`] starts cells and waits for them; what a cell may call is a [`Host`]. Each cell has a
-//! thread and an engine of its own, so a cell that loops for ever holds up nobody and is still ended. With a [`CellSpawner`]
-//! the engine runs in a process of its own instead, which the spawner confines. Nothing a script does is an error here:
-//! whatever became of it is an [`Outcome`] in words for the model that wrote it.
+//! A script is a *cell*. [`Cells`] starts cells and waits for them; a [`Host`] provides the tools that a cell may call.
+//! Each cell has its own thread and engine, so a cell that loops for ever blocks no other and can still be ended. With
+//! a [`CellSpawner`] the engine runs in a process of its own instead, which the spawner confines. No failure of a
+//! script is an error here: every end is an [`Outcome`], described for the model that wrote the script.
 #![forbid(unsafe_code)]
 
 mod budget;

@@ -1,4 +1,4 @@
-//! What became of a cell, as far as it is known, and how that is told.
+//! The outcome of a cell so far, and its text for a model.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,31 +7,31 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CellId(pub(crate) u64);
 
-/// The answer to `exec` and `wait`.
+/// The reply to `exec` and `wait`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// How the cell stands.
+    /// The cell's status.
     pub status: Status,
-    /// How long this call took.
+    /// The duration of this call.
     pub wall: Duration,
-    /// What the cell has said since the last answer, oldest first; the reason of a failure is the last one.
+    /// The cell's output since the last reply, oldest first; the reason of a failure is the last item.
     pub items: Vec<OutputItem>,
 }
 
-/// How a cell stands.
+/// The status of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It ran to its end, or called `exit()`.
+    /// The script ran to its end, or called `exit()`.
     Completed,
-    /// It threw, passed a limit, or could not be started.
+    /// The script threw, exceeded a limit, or could not be started.
     Failed,
-    /// Somebody ended it.
+    /// A caller ended the cell.
     Terminated,
-    /// It goes on: ask again with this number.
+    /// The cell is still running: wait for it with this number.
     Running(CellId),
 }
 
-/// One thing that a cell said.
+/// A piece of a cell's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputItem {
     /// A text, one for each `text()`.
@@ -41,13 +41,13 @@ pub enum OutputItem {
 }
 
 impl Outcome {
-    /// The head and then the items, for a model: the head says how the cell stands and how long the call took.
+    /// The header and then the items, for a model: the header contains the cell's status and the duration of the call.
     pub fn render(&self) -> Vec<OutputItem> {
         let head = OutputItem::Text(self.head());
         std::iter::once(head).chain(self.items.iter().cloned()).collect()
     }
 
-    /// All of it in one text, for models and people that take only texts: an image is named, not shown.
+    /// All of it in one text, for models and users that take only texts: an image is mentioned, not shown.
     pub fn to_text(&self) -> String {
         let items = self.items.iter().map(|item| match item {
             OutputItem::Text(text) => text.clone(),
@@ -60,7 +60,7 @@ impl Outcome {
         format!("{}\nWall time {:.1} seconds\nOutput:", self.status, self.wall.as_secs_f64())
     }
 
-    /// One that never became a cell.
+    /// The outcome of a script that never became a cell.
     pub(crate) fn refused(reason: impl fmt::Display) -> Self {
         let items = vec![OutputItem::Text(reason.to_string())];
         Self { status: Status::Failed, wall: Duration::ZERO, items }
@@ -68,7 +68,7 @@ impl Outcome {
 }
 
 impl OutputItem {
-    /// How many bytes it takes.
+    /// Its length in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Text(content) | Self::Image(content) => content.len(),

@@ -1,4 +1,5 @@
-//! What a script can do outside of its engine, as one trait: here it is done directly, and from another process over a channel.
+//! The interface between a script and the world outside of its engine, as one trait: [`Direct`] does the work in this
+//! process, another implementation sends it over a channel to the parent process.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -9,29 +10,29 @@ use crate::outcome::OutputItem;
 use crate::storage::Storage;
 use crate::transcript::{Overflow, Transcript};
 
-/// Everything that a script reaches. Used by the engine's thread alone.
+/// Everything that a script can reach. Used by the engine's thread alone.
 pub(crate) trait Outside {
-    /// The tools that it may call.
+    /// The tools that the script may call.
     fn tools(&self) -> Vec<ToolInfo>;
-    /// Begins to call one of them, by its place in the list, and gives the call's number; or says why not.
+    /// Begins a call of a tool, by its index in the list, and returns the call's number, or why the call cannot begin.
     fn begin_call(&self, tool: usize, payload: String) -> Result<u32, String>;
-    /// A call was answered.
+    /// Removes a call that was answered.
     fn finish_call(&self, number: u32);
-    /// Says something to whoever waits for the script.
+    /// Adds output for the caller that waits for the script.
     fn say(&self, item: OutputItem) -> Result<(), Overflow>;
-    /// Has whoever waits answered now.
+    /// Gives the waiting caller a reply now, while the script continues.
     fn yield_control(&self);
-    /// Tells the model something.
+    /// Sends a notice to the model.
     fn notify(&self, text: &str);
-    /// Keeps a value for later scripts, or says why not.
+    /// Keeps a value for later scripts, or returns why it cannot.
     fn store(&self, key: String, json: String) -> Result<(), String>;
-    /// Forgets a value.
+    /// Removes a value.
     fn forget(&self, key: &str);
-    /// A value that was kept.
+    /// A stored value.
     fn load(&self, key: &str) -> Option<String>;
 }
 
-/// The same process does it.
+/// The implementation in the same process.
 pub(crate) struct Direct {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) calls: RefCell<Calls>,

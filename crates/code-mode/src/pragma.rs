@@ -1,4 +1,4 @@
-//! The first line of a script, where it says how long to wait for it and how much to tell: `// @exec: {...}`.
+//! The optional pragma in a script's first line, with the time to wait and the size of the reply: `// @exec: {...}`.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::request::WaitBudget;
 
 const MARK: &str = "@exec:";
 
-/// A first line that means to be a pragma and is none.
+/// An invalid pragma.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadPragma {
     #[error("the first line has `// @exec:` but then no JSON: {fault}; write it as // @exec: {EXAMPLE}")]
@@ -26,7 +26,7 @@ struct Words {
     max_output_tokens: Option<u64>,
 }
 
-/// What the first line asks for, or the usual where it is no pragma.
+/// The settings in the first line, or the defaults if it is not a pragma.
 pub(crate) fn read(source: &str) -> Result<WaitBudget, BadPragma> {
     let (first, rest) = source.split_once('\n').unwrap_or((source, ""));
     let Some(words) = words_of(first) else { return Ok(WaitBudget::new(None, None)) };
@@ -37,7 +37,7 @@ pub(crate) fn read(source: &str) -> Result<WaitBudget, BadPragma> {
     Ok(WaitBudget::new(words.yield_time_ms, words.max_output_tokens))
 }
 
-/// What follows the mark, if the line is a comment that begins with it.
+/// The text behind the mark, if the line is a comment that begins with it.
 fn words_of(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//")?.trim_start().strip_prefix(MARK)
 }

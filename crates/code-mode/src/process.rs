@@ -1,7 +1,7 @@
-//! A cell whose engine runs in another process, from this side. The engine is C code that runs what a model wrote; in a process
-//! of its own, which holds no keys and is confined, a fault in it reaches nothing.
+//! The parent's side of a cell whose engine runs in another process. The engine is C code that runs what a model wrote;
+//! in a confined process without keys, an exploited bug in it reaches nothing.
 //!
-//! Whatever that process sends is held to the same limits as a script here: it may have been taken over.
+//! Messages of that process are held to the same limits as a script in this process: it may have been taken over.
 
 pub(crate) mod frame;
 mod helper;
@@ -25,22 +25,22 @@ use crate::outside::{Direct, Outside};
 use crate::storage::Storage;
 use crate::transcript::{End, Transcript};
 
-/// Starts processes that run cells.
+/// Starts processes for cells.
 pub trait CellSpawner: Send + Sync {
-    /// Starts one that calls [`run_cell`] with the other end of the stream.
+    /// Starts a process that calls [`run_cell`] with the other end of the stream.
     ///
     /// # Errors
-    /// If there is no such process, and why.
+    /// The reason why no process could be started.
     fn spawn(&self) -> io::Result<(UnixStream, Arc<dyn CellProcess>)>;
 }
 
-/// A process that runs a cell. Dropping it ends it.
+/// A process that runs a cell. Dropping it ends the process.
 pub trait CellProcess: Send + Sync {
     /// Kills it.
     fn kill(&self);
 }
 
-/// The process of a cell, once there is one.
+/// The process of a cell, once it has started.
 #[derive(Default)]
 pub(crate) struct ProcessSlot {
     process: Mutex<Option<Arc<dyn CellProcess>>>,
@@ -58,7 +58,7 @@ impl ProcessSlot {
     }
 }
 
-/// What it takes to run a cell in another process.
+/// The parameters of a cell in another process.
 pub(crate) struct Apart {
     pub(crate) source: String,
     pub(crate) options: Options,
@@ -83,7 +83,7 @@ pub(crate) fn run(apart: Apart) -> CellEnd {
     let slot = Arc::clone(&apart.slot);
     let stopped = Arc::clone(&apart.stop);
     let verdict = converse(apart, &stream);
-    // Whatever the process still does, nothing of it is heard any more.
+    // Whatever the process still does, its messages are not read any more.
     process.kill();
     drop(slot.lock().take());
     match verdict {
@@ -111,14 +111,14 @@ fn converse(apart: Apart, stream: &UnixStream) -> io::Result<CellEnd> {
         .name("cell answers".to_owned())
         .spawn(move || forward(&inbox, &writer, &stop))?;
     let verdict = desk.serve(stream, largest);
-    // The forwarder may stand in a write that nobody reads.
+    // The forwarder may be blocked in a write that the process never reads.
     let _ = stream.shutdown(Shutdown::Both);
     let _ = messages.send(Message::Over);
     let _ = forwarder.join();
     verdict
 }
 
-/// Passes on answers of tools, and the request to stop.
+/// Forwards answers of tools, and the request to stop.
 fn forward(inbox: &Receiver<Message>, writer: &Mutex<UnixStream>, stop: &AtomicBool) {
     while let Ok(message) = inbox.recv() {
         let sent = match message {
@@ -132,7 +132,8 @@ fn forward(inbox: &Receiver<Message>, writer: &Mutex<UnixStream>, stop: &AtomicB
             Message::Wake => Ok(()),
             Message::Over => return,
         };
-        // The reader notices that the process is gone; until it says so, messages are thrown away.
+        // If the process is gone, sending fails. The reader notices that too; until it sends `Over`, messages are
+        // discarded.
         let _ = sent;
     }
 }
@@ -142,7 +143,7 @@ fn send(writer: &Mutex<UnixStream>, message: &ToHelper) -> io::Result<()> {
     write_frame(&mut *writer, message)
 }
 
-/// Does what the process asks for.
+/// Serves the requests of the process.
 struct HelperServer {
     outside: Direct,
     writer: Arc<Mutex<UnixStream>>,
@@ -158,7 +159,7 @@ impl HelperServer {
         self.send(&ToHelper::Reply(reply))
     }
 
-    /// Until the process says how the script ended.
+    /// Serves requests until the process reports the end of the script.
     fn serve(mut self, mut stream: &UnixStream, largest: usize) -> io::Result<CellEnd> {
         loop {
             match read_frame(&mut stream, largest)? {

@@ -5,17 +5,17 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// What to wait for, and for how long.
+/// A request to wait for a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
-    /// The cell, as the answer to `exec` named it.
+    /// The cell, by the number in the reply to `exec`.
     #[serde(deserialize_with = "name_of_cell")]
     pub cell_id: String,
-    /// How many milliseconds to wait for the end; 10 seconds where nothing is said.
+    /// How many milliseconds to wait for the end; 10 seconds by default.
     #[serde(default)]
     pub yield_time_ms: Option<u64>,
-    /// How many tokens of output to answer with; 10,000 where nothing is said.
+    /// The most tokens of output in the reply; 10,000 by default.
     #[serde(default)]
     pub max_tokens: Option<u64>,
     /// End the cell instead of waiting for it.
@@ -23,29 +23,29 @@ pub struct Wait {
     pub terminate: bool,
 }
 
-/// Arguments that are none of `wait`.
+/// Invalid arguments of `wait`.
 #[derive(Debug, thiserror::Error)]
 #[error("bad arguments of wait: {0}")]
 pub struct BadWait(#[source] serde_json::Error);
 
 impl Wait {
-    /// Waits for a cell as long as usual.
+    /// Waits for a cell with the defaults.
     pub fn on(cell_id: impl Into<String>) -> Self {
         Self { cell_id: cell_id.into(), yield_time_ms: None, max_tokens: None, terminate: false }
     }
 
-    /// From what a model wrote.
+    /// Parses the arguments that a model wrote.
     pub fn from_arguments(arguments: Value) -> Result<Self, BadWait> {
         serde_json::from_value(arguments).map_err(BadWait)
     }
 
-    /// How long to wait.
+    /// The time to wait and the size of the reply.
     pub(crate) fn patience(&self) -> WaitBudget {
         WaitBudget::new(self.yield_time_ms, self.max_tokens)
     }
 }
 
-/// How long a call waits for a cell, and how much it then tells.
+/// The time that a call waits for a cell, and the size of its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitBudget {
     pub(crate) time: Duration,
@@ -57,14 +57,14 @@ impl WaitBudget {
     const MOST_MILLISECONDS: u64 = 300_000;
     const USUAL_TOKENS: u64 = 10_000;
 
-    /// The usual where nothing is said; never longer than five minutes, so that no call is lost in a wait.
+    /// The given values or the defaults; never longer than five minutes, so that no call is lost in a wait.
     pub(crate) fn new(milliseconds: Option<u64>, tokens: Option<u64>) -> Self {
         let milliseconds = milliseconds.unwrap_or(Self::USUAL_MILLISECONDS).min(Self::MOST_MILLISECONDS);
         Self { time: Duration::from_millis(milliseconds), tokens: tokens.unwrap_or(Self::USUAL_TOKENS) }
     }
 }
 
-/// Models write the number with and without quotes.
+/// Parses the cell's number, which models write with and without quotes.
 fn name_of_cell<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(name) => Ok(name),

@@ -1,4 +1,4 @@
-//! What scripts keep for later scripts: JSON by key, within bounds.
+//! Values that scripts store for later scripts: JSON by key, within limits.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,12 +18,12 @@ pub(crate) struct Full {
 }
 
 impl Storage {
-    /// An empty one for so many bytes of keys and values.
+    /// An empty storage for so many bytes of keys and values.
     pub(crate) fn new(most_bytes: usize) -> Self {
         Self { values: Mutex::default(), most_bytes }
     }
 
-    /// Keeps JSON under a key, instead of what was there.
+    /// Stores JSON under a key, replacing an earlier value.
     pub(crate) fn put(&self, key: String, json: String) -> Result<(), Full> {
         let mut values = self.values();
         let others = values.iter().filter(|(other, _)| **other != key).map(|(key, json)| cost(key, json));
@@ -35,7 +35,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub(crate) fn remove(&self, key: &str) {
         self.values().remove(key);
     }
@@ -50,7 +50,7 @@ impl Storage {
     }
 }
 
-/// The bytes of an entry, with something for its place, so that a million empty ones are not free.
+/// The bytes of an entry, with a fixed cost for its own, so that a million empty entries are not free.
 fn cost(key: &str, json: &str) -> usize {
     key.len() + json.len() + 64
 }

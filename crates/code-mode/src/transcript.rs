@@ -1,7 +1,8 @@
-//! What one cell has said and how it ended, between the cell's thread, which writes, and callers, who wait and take.
+//! The output and the end of one cell, shared between the cell's thread, which writes, and callers, which wait and
+//! take.
 //!
-//! Bounded: what nobody has taken yet is at most so many bytes. Callers are told a level, how far the cell got, so a
-//! caller that comes late misses nothing.
+//! Bounded: output that no caller has taken yet is limited in bytes. Callers watch a level, how far the cell has got,
+//! so a caller that comes late misses nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,25 +10,25 @@ use tokio::sync::watch;
 
 use crate::outcome::{OutputItem, Status};
 
-/// What a cell has said.
+/// The output of a cell.
 pub(crate) struct Transcript {
     state: Mutex<State>,
     progress: watch::Sender<Progress>,
     most_bytes: usize,
 }
 
-/// How far a cell got.
+/// How far a cell has got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Whether it has an engine, which may take a moment where that is another process.
+    /// Whether the engine has started, which may take a moment in another process.
     pub(crate) begun: bool,
-    /// How often it asked to be answered for while it goes on.
+    /// How often the script asked for a reply while it continues.
     pub(crate) yields: u64,
-    /// Whether it is over: nothing will be said any more.
+    /// Whether the cell is over: no more output follows.
     pub(crate) over: bool,
 }
 
-/// How a cell ended.
+/// The end of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum End {
     Completed,
@@ -35,7 +36,7 @@ pub(crate) enum End {
     Terminated,
 }
 
-/// More was said than fits.
+/// The output does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
@@ -48,12 +49,12 @@ struct State {
 }
 
 impl Transcript {
-    /// An empty one that holds so many bytes until they are taken.
+    /// An empty transcript that holds at most so many bytes until they are taken.
     pub(crate) fn new(most_bytes: usize) -> Self {
         Self { state: Mutex::default(), progress: watch::Sender::default(), most_bytes }
     }
 
-    /// Adds something, if it fits.
+    /// Adds output, if it fits.
     pub(crate) fn say(&self, item: OutputItem) -> Result<(), Overflow> {
         let mut state = self.state();
         let bytes = state.bytes.saturating_add(item.len()).saturating_add(Self::COST_OF_ITEM);
@@ -65,7 +66,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// The script is about to run: from now on the time of whoever waits counts.
+    /// Records that the script is about to run: from now on the caller's waiting time counts.
     pub(crate) fn begin(&self) {
         self.progress.send_modify(|progress| progress.begun = true);
     }
@@ -77,12 +78,13 @@ impl Transcript {
         let _ = progress.wait_for(|progress| progress.begun || progress.over).await;
     }
 
-    /// Has whoever waits answered now.
+    /// Gives the waiting caller a reply now.
     pub(crate) fn hand_over(&self) {
         self.progress.send_modify(|progress| progress.yields += 1);
     }
 
-    /// Ends it, with the reason. Only the first end counts. The reason needs no room: it is what matters most.
+    /// Records the end, with the reason. Only the first end counts. The reason ignores the limit, because it matters
+    /// most.
     pub(crate) fn end(&self, end: End, reason: Option<String>) {
         let mut state = self.state();
         if state.end.is_none() {
@@ -93,12 +95,12 @@ impl Transcript {
         self.progress.send_modify(|progress| progress.over = true);
     }
 
-    /// Whether it has ended.
+    /// Whether the cell is over.
     pub(crate) fn is_over(&self) -> bool {
         self.progress.borrow().over
     }
 
-    /// Waits until it is over, or asks for an answer that nobody has had yet.
+    /// Waits until the cell is over, or has asked for a reply that no caller has got yet.
     pub(crate) async fn worth_telling(&self) {
         let told = self.state().yields_told;
         let mut progress = self.progress.subscribe();
@@ -106,14 +108,14 @@ impl Transcript {
         let _ = progress.wait_for(|progress| progress.over || progress.yields > told).await;
     }
 
-    /// Waits until it is over.
+    /// Waits until the cell is over.
     pub(crate) async fn over(&self) {
         let mut progress = self.progress.subscribe();
         // As above.
         let _ = progress.wait_for(|progress| progress.over).await;
     }
 
-    /// Takes what was said since the last time, with the end if there is one.
+    /// Takes the output since the last time, with the end if there is one.
     pub(crate) fn take(&self) -> (Vec<OutputItem>, Option<End>) {
         let mut state = self.state();
         state.bytes = 0;
@@ -121,7 +123,7 @@ impl Transcript {
         (std::mem::take(&mut state.items), state.end)
     }
 
-    /// What an empty text still takes, so that a flood of them is one too.
+    /// The cost of an empty text, so that a flood of empty texts reaches the limit too.
     const COST_OF_ITEM: usize = 32;
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -130,7 +132,7 @@ impl Transcript {
 }
 
 impl End {
-    /// The same, for callers.
+    /// The status that callers see.
     pub(crate) fn status(self) -> Status {
         match self {
             Self::Completed => Status::Completed,

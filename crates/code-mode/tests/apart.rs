@@ -1,7 +1,7 @@
-//! The same scripts with each cell at the other end of a stream, as it is in a process of its own.
+//! Runs the same tests with each cell at the other end of a stream, as it is in a separate process.
 #![forbid(unsafe_code)]
 
-/// The engine is spoken to over a stream.
+/// The engine runs behind a stream.
 const APART: bool = true;
 
 #[path = "it/anything.rs"]

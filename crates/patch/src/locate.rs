@@ -146,7 +146,7 @@ impl<'a> Locator<'a> {
         if chunk.place == ChunkPlace::EndOfFile {
             return Ok(ChunkLocation::End);
         }
-        // Only a program writes a count of zero, so this diff was generated and its number is exact.
+        // Only a program writes a count of zero, so its number can be trusted.
         if let Some(numbers) = chunk.numbers.filter(|numbers| numbers.count == 0) {
             return Ok(self.place_by_number(numbers));
         }

@@ -1,5 +1,5 @@
-//! The tools a cell has called and that have not answered yet. They run on tokio, each in a task of its own, all at once;
-//! when the cell ends, they are dropped.
+//! The calls of tools that have not been answered yet. Each runs in its own task on tokio, all concurrently; when the
+//! cell ends, they are dropped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct Calls {
     last: u32,
 }
 
-/// A call that does not begin.
+/// The reason why a call does not begin.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadCall {
     #[error("{most} calls are under way, and no more are at once: await some of them first")]
@@ -39,18 +39,18 @@ pub(crate) enum BadCall {
 }
 
 impl Calls {
-    /// None yet.
+    /// An empty set of calls.
     pub(crate) fn new(host: Arc<dyn Host>, runtime: Handle, messages: Sender<Message>, most: usize) -> Self {
         let tools = host.tools();
         Self { host, tools, runtime, messages, most, under_way: BTreeMap::new(), last: 0 }
     }
 
-    /// What can be called, in the order by which [`begin`](Self::begin) knows it.
+    /// The tools, in the order of the indices that [`begin`](Self::begin) takes.
     pub(crate) fn tools(&self) -> &[ToolInfo] {
         &self.tools
     }
 
-    /// Starts a call; its answer comes as a message.
+    /// Starts a call; its answer arrives as a message.
     pub(crate) fn begin(&mut self, tool: usize, payload: String) -> Result<CallNumber, BadCall> {
         if self.under_way.len() >= self.most {
             return Err(BadCall::TooMany { most: self.most });
@@ -60,14 +60,15 @@ impl Calls {
         self.last += 1;
         let number = CallNumber(self.last);
         let reply = Reply { messages: self.messages.clone(), number, sent: false };
-        // The host hears of calls in the script's order; spawned tasks are polled in any order.
+        // Called here and not in the task, so that the host sees calls in the script's order: spawned tasks are polled
+        // in any order.
         let answer = self.host.call(&tool.name, arguments);
         let task = self.runtime.spawn(async move { reply.send(answer.await) });
         self.under_way.insert(number, task.abort_handle());
         Ok(number)
     }
 
-    /// A call has been answered.
+    /// Removes a call that has been answered.
     pub(crate) fn finish(&mut self, number: CallNumber) {
         self.under_way.remove(&number);
     }
@@ -90,7 +91,7 @@ fn arguments(tool: &ToolInfo, payload: String) -> Result<Arguments, BadCall> {
     }
 }
 
-/// Sends exactly one answer, whatever becomes of the task: a tool that panics must not leave a script waiting.
+/// Sends exactly one answer, whatever happens to the task: a tool that panics must not leave a script waiting.
 struct Reply {
     messages: Sender<Message>,
     number: CallNumber,
@@ -100,7 +101,7 @@ struct Reply {
 impl Reply {
     fn send(mut self, answer: Result<Value, String>) {
         self.sent = true;
-        // A cell that is over needs no answer.
+        // Sending fails if the cell is over; then no answer is needed.
         let _ = self.messages.send(Message::Answered(self.number, answer));
     }
 }

@@ -1,5 +1,5 @@
-//! The ways out of a script: what the prelude can ask of us. Everything that crosses is a text or a number, never an
-//! object of the script, so nothing a script does to its objects reaches further than itself.
+//! The functions through which a script reaches the host. Only texts and numbers cross, never an object of the script,
+//! so whatever a script does to its objects affects only the script itself.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,12 +14,12 @@ use crate::engine::timers::{TimerNumber, Timers};
 use crate::outcome::OutputItem;
 use crate::outside::Outside;
 
-/// How often a cell may notify.
+/// The most notices of one cell.
 pub(crate) const MOST_NOTICES: u32 = 100;
-/// How long a notice may be.
+/// The longest notice, in bytes.
 pub(crate) const LONGEST_NOTICE: usize = 64 << 10;
 
-/// What the ways out lead to. Belongs to the cell's thread.
+/// The state behind those functions. Belongs to the cell's thread.
 pub(crate) struct HostBridge {
     pub(crate) outside: Rc<dyn Outside>,
     pub(crate) meter: Rc<Meter>,
@@ -30,7 +30,7 @@ pub(crate) struct HostBridge {
 }
 
 impl HostBridge {
-    /// The functions the prelude is given.
+    /// The functions for the prelude.
     pub(crate) fn natives<'js>(self: &Rc<Self>, ctx: &Ctx<'js>) -> Result<Object<'js>> {
         let natives = Object::new(ctx.clone())?;
         self.offer_saying(ctx, &natives)?;
@@ -89,7 +89,7 @@ impl HostBridge {
         natives.set("yieldControl", Function::new(ctx.clone(), move || outside.yield_control())?)
     }
 
-    /// Says something, and has the cell stop if that is too much.
+    /// Adds output, and makes the cell stop if it is too much.
     fn say(&self, item: OutputItem) {
         if self.meter.stopped().is_none() && self.outside.say(item).is_err() {
             self.meter.stop(Stop::TooMuchOutput);
@@ -133,7 +133,7 @@ impl HostBridge {
         self.outside.store(key, json).map_err(|fault| Exception::throw_range(ctx, &fault))
     }
 
-    /// Throws once the cell must stop: between that and the engine's noticing it, a script shall do nothing more.
+    /// Throws once the cell must stop: until the engine notices that, the script must not reach the host any more.
     fn refuse_if_over(&self, ctx: &Ctx<'_>) -> Result<()> {
         match self.meter.stopped() {
             None => Ok(()),

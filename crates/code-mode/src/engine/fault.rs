@@ -1,13 +1,13 @@
-//! What is told about a script that failed: the message, where it was, and the way there through the script's own lines.
+//! Formats the error of a failed script: the message, its position, and the stack frames of the script's own lines.
 
 /// The name under which the engine knows the script.
 pub(crate) const SCRIPT: &str = "cell.js";
 
-/// No reason is longer: a script can throw a text of any length.
+/// The longest error message: a script can throw a text of any length.
 const LONGEST: usize = 8 << 10;
 
-/// The words for an error, from its message and the engine's stack below it: the place stands in the first line, the
-/// script's line in the second, and of the stack only what is the script's own.
+/// Formats an error from its message and the engine's stack below it: the first line contains the position, the second
+/// the script's line, and of the stack only the script's own frames are kept.
 pub(crate) fn tell(explained: &str, source: &str) -> String {
     let (message, stack) = split(explained);
     let frames: Vec<&str> = stack.iter().copied().filter(|frame| place(frame).is_some()).collect();
@@ -24,13 +24,13 @@ fn excerpt(source: &str, line: u32) -> String {
     format!("  {line} | {}{}", &text[..end], if end < text.len() { "…" } else { "" })
 }
 
-/// Scripts can be all on one line.
+/// A script may be a single long line.
 const LONGEST_LINE: usize = 200;
 
-/// Recursion without end has a frame for each call.
+/// Infinite recursion has a frame for each call.
 const MOST_FRAMES: usize = 20;
 
-/// The message, and the frames at the end of it.
+/// Splits the message from the frames at its end.
 fn split(explained: &str) -> (&str, Vec<&str>) {
     let mut message = explained.trim_end_matches('\n');
     let mut stack = Vec::new();
@@ -49,7 +49,7 @@ fn place(frame: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The engine knows of modules; scripts need not be told to look for some.
+/// Removes the engine's hint about modules, which scripts do not have.
 fn hint(message: String) -> String {
     let is_import = message.starts_with("ReferenceError: could not load module");
     if is_import { format!("{message}: there are no modules here, only tools") } else { message }

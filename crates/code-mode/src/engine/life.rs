@@ -1,6 +1,7 @@
-//! A script under way: running what is ready, waiting, and running again, until there is a verdict.
+//! Runs a script: ready jobs, then a wait, and again, until the cell ends.
 //!
-//! The engine is entered for each step and left before a wait. What is kept of it in between is let go before the engine is.
+//! The engine is entered for each step and left before a wait. References to its values that are kept in between are
+//! released before the engine is freed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -30,7 +31,7 @@ const BYTES_IN_ELEMENT: usize = 16;
 const OUT_OF_MEMORY: &str = "InternalError: out of memory";
 const TOO_LARGE: &str = "the answer of the tool does not fit into the memory of the script";
 
-/// A script under way.
+/// A running script.
 pub(crate) struct RunningScript<'a> {
     runtime: &'a Runtime,
     context: &'a Context,
@@ -46,7 +47,7 @@ pub(crate) struct RunningScript<'a> {
 type Body = Persistent<Promise<'static>>;
 
 impl<'a> RunningScript<'a> {
-    /// Gives the script its surroundings.
+    /// Runs the prelude in the engine.
     pub(crate) fn begin(
         (runtime, context): (&'a Runtime, &'a Context),
         work: Work,
@@ -65,14 +66,14 @@ impl<'a> RunningScript<'a> {
         Ok(Self { runtime, context, desk, inbox: work.inbox, source, options, settle, fire, explain })
     }
 
-    /// Runs the script, and then whatever becomes ready, until there is a verdict.
+    /// Runs the script, and then whatever becomes ready, until the cell ends.
     pub(crate) fn live(&self, rejections: &Rejections) -> CellEnd {
         match self.run_to_the_end(rejections) {
             Ok(verdict) | Err(verdict) => verdict,
         }
     }
 
-    /// As above; `Err` is what ended it from within a step.
+    /// The same; `Err` is an end that came from within a step.
     fn run_to_the_end(&self, rejections: &Rejections) -> Result<CellEnd, CellEnd> {
         let body = self.start()?;
         loop {
@@ -94,8 +95,8 @@ impl<'a> RunningScript<'a> {
         })
     }
 
-    /// Runs what promises have made ready. What is thrown there is caught by promises, but for an error in a microtask, and
-    /// where there was no memory to catch it.
+    /// Runs the jobs of promises that are ready. Promises catch what is thrown there, except an error in a microtask,
+    /// and errors for which there was no memory to catch them.
     fn run_what_is_ready(&self) -> Result<(), CellEnd> {
         while self.desk.meter.verdict().is_none() {
             match self.runtime.execute_pending_job() {
@@ -107,10 +108,10 @@ impl<'a> RunningScript<'a> {
         Ok(())
     }
 
-    /// Whether it is over, and how.
+    /// The end of the cell, if it is over.
     fn verdict(&self, body: &Body, rejections: &Rejections) -> Option<CellEnd> {
         if self.desk.meter.verdict().is_some() {
-            // The reason is put in its place when the engine is gone.
+            // `unless_stopped` replaces the reason once the engine is gone.
             return Some(CellEnd::completed());
         }
         let is_idle = self.desk.under_way.borrow().is_empty() && self.desk.timers.borrow().next().is_none();
@@ -126,7 +127,7 @@ impl<'a> RunningScript<'a> {
         verdict.unwrap_or_else(Some)
     }
 
-    /// Waits for an answer, a timer or a request. A wait for timers alone is the script's own time.
+    /// Waits for an answer, a timer or a request. Waiting for timers alone counts as the script's own time.
     fn wait(&self) -> Option<Message> {
         let due = self.desk.timers.borrow().next();
         let Some(due) = due else { return self.inbox.recv().ok() };
@@ -141,7 +142,7 @@ impl<'a> RunningScript<'a> {
         message
     }
 
-    /// Hands a tool's answer to the script.
+    /// Passes a tool's answer to the script.
     fn answer(&self, number: CallNumber, answer: Result<serde_json::Value, String>) -> Result<(), CellEnd> {
         self.desk.under_way.borrow_mut().remove(&number);
         self.desk.outside.finish_call(number.0);
@@ -154,7 +155,7 @@ impl<'a> RunningScript<'a> {
             if settle.call::<_, ()>((number.0, succeeded, payload)).is_ok() {
                 return Ok(());
             }
-            // What was thrown is that the answer has no room; the promise is still there to be told so.
+            // The answer does not fit into memory. The promise is still pending, so it is rejected with that reason.
             drop(ctx.catch());
             settle.call((number.0, false, TOO_LARGE))
         })
@@ -170,19 +171,20 @@ impl<'a> RunningScript<'a> {
         Ok(())
     }
 
-    /// Does a step in the engine; what it throws ends the cell.
+    /// Does a step in the engine; an exception that it throws ends the cell.
     fn enter<T>(&self, step: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<T>) -> Result<T, CellEnd> {
         self.context.with(|ctx| step(&ctx).map_err(|fault| self.failed(&ctx, &fault)))
     }
 
-    /// Nothing will ever wake it. The engine also leaves a script so whose rejection had no memory left to be made of.
+    /// The end of a script that nothing can wake any more. The engine also leaves a script in this state if it had no
+    /// memory to create a rejection.
     fn stuck(&self) -> CellEnd {
         let bytes = self.options.memory_limit;
         let never = "the script awaits something that can never happen: no call and no timer is under way";
         CellEnd::failed(format!("{never} (or it once needed more than its {bytes} bytes of memory)"))
     }
 
-    /// The script ran to its end; but a promise that nobody looked at may have failed.
+    /// The end of a script that ran to its end; an unhandled rejection of a promise makes it a failure.
     fn at_the_end(&self, ctx: &Ctx<'_>, rejections: &Rejections) -> CellEnd {
         match rejections.first(ctx) {
             None => CellEnd::completed(),
@@ -205,14 +207,14 @@ impl<'a> RunningScript<'a> {
         }
     }
 
-    /// In words, of which the script itself may have a part: an error's own getters are asked.
+    /// Describes an exception. The script can influence the text, because the getters of an error run.
     fn explained<'js>(&self, ctx: &Ctx<'js>, thrown: Value<'js>) -> CellEnd {
         if thrown.type_of() == Type::Uninitialized {
-            // Not even null could be thrown.
+            // There was not even memory to throw null.
             return CellEnd::out_of_memory(&self.options);
         }
         if thrown.is_null() {
-            // The engine throws null where it has no memory left for an error.
+            // The engine throws null if it has no memory left for an error.
             let bytes = self.options.memory_limit;
             return CellEnd::failed(format!(
                 "the script threw null, or needs more than its {bytes} bytes of memory"
@@ -230,7 +232,7 @@ impl<'a> RunningScript<'a> {
     }
 }
 
-/// Runs the guards and the prelude, and gives the functions by which the prelude is asked for things.
+/// Runs the guards and the prelude, and returns the prelude's functions that the host calls.
 fn surround(
     ctx: &Ctx<'_>,
     desk: &Rc<HostBridge>,
@@ -244,7 +246,7 @@ fn surround(
     Ok([kept("settle")?, kept("fire")?, kept("explain")?])
 }
 
-/// Runs a file of ours, which is one function.
+/// Runs one of our own files, which contains one function.
 fn function<'js>(ctx: &Ctx<'js>, name: &str, source: &str) -> rquickjs::Result<Function<'js>> {
     let mut how = EvalOptions::default();
     how.filename = Some(name.to_string());

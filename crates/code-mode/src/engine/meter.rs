@@ -1,7 +1,7 @@
-//! How long a cell may still run, and why it must stop. The engine asks every few thousand steps.
+//! Measures how long a cell may still run, and records why it must stop. The engine checks every few thousand steps.
 //!
-//! What counts is the processor time of the cell's thread, and the time in which it waits for nothing but timers. A wait
-//! for a tool is the tool's affair.
+//! Two times count: the processor time of the cell's thread, and the time in which it waits for timers alone. Waiting
+//! for a tool does not count.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Why a cell must stop before its script is at its end.
+/// The reason why a cell must stop before its script has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The script called `exit()`.
     Exit,
-    /// Somebody ended it.
+    /// A caller ended the cell.
     Terminated,
-    /// Its time has passed.
+    /// The cell's time is over.
     OutOfTime,
-    /// It said more than fits, and nobody took any of it.
+    /// Its output exceeded the limit before any caller read it.
     TooMuchOutput,
 }
 
-/// The time of one cell. Belongs to its thread.
+/// The time account of one cell. Belongs to the cell's thread.
 pub(crate) struct Meter {
     stop: Cell<Option<Stop>>,
     asked: Arc<AtomicBool>,
@@ -33,17 +33,17 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins to count on this thread. `asked` is set by whoever wants the cell to end.
+    /// Starts to count on this thread. Callers set `asked` to end the cell.
     pub(crate) fn start(limit: Duration, asked: Arc<AtomicBool>) -> Self {
         Self { stop: Cell::default(), asked, limit, began: processor_time(), waited: Cell::default() }
     }
 
-    /// Has the cell stop. The first reason counts.
+    /// Makes the cell stop. The first reason counts.
     pub(crate) fn stop(&self, reason: Stop) {
         self.stop.set(self.stop.get().or(Some(reason)));
     }
 
-    /// Why the cell must stop now, if it must.
+    /// The reason why the cell must stop now, if it must.
     pub(crate) fn verdict(&self) -> Option<Stop> {
         if self.asked.load(Ordering::Relaxed) {
             self.stop(Stop::Terminated);
@@ -54,24 +54,24 @@ impl Meter {
         self.stop.get()
     }
 
-    /// Why the cell was stopped, if it was; unlike the verdict, it does not change once the cell is over.
+    /// The reason why the cell was stopped, if it was. Unlike the verdict it does not change once the cell is over.
     pub(crate) fn stopped(&self) -> Option<Stop> {
         self.stop.get()
     }
 
-    /// Counts a wait for nothing but timers.
+    /// Counts time in which the script waited for timers alone.
     pub(crate) fn charge(&self, wait: Duration) {
         self.waited.set(self.waited.get().saturating_add(wait));
     }
 
-    /// How much time is left.
+    /// The time that is left.
     pub(crate) fn left(&self) -> Duration {
         let computed = processor_time().saturating_sub(self.began);
         self.limit.saturating_sub(computed).saturating_sub(self.waited.get())
     }
 }
 
-/// What this thread has computed so far.
+/// The processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -1,13 +1,13 @@
-//! Images that a script shows: nothing but data, so that showing one fetches nothing.
+//! Checks images that a script shows: only `data:` URLs are accepted, so that showing one fetches nothing.
 
-/// What is no image we show.
+/// The URL is not an accepted image.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("image takes a URL like data:image/png;base64,... of a PNG, JPEG, GIF or WebP image")]
 pub(crate) struct NoImage;
 
 const KINDS: [&str; 5] = ["png", "jpeg", "jpg", "gif", "webp"];
 
-/// Whether a URL is an image with its bytes in it.
+/// Checks that a URL is an image that contains its own bytes.
 pub(crate) fn check(url: &str) -> Result<(), NoImage> {
     let rest = url.strip_prefix("data:image/").ok_or(NoImage)?;
     let (kind, data) = rest.split_once(";base64,").ok_or(NoImage)?;

@@ -1,11 +1,11 @@
-//! Promises that were rejected and that nobody has looked at: a script's `main()` without `await` must not fail in silence.
+//! Tracks unhandled rejections of promises: a script that calls its `main()` without `await` must not fail silently.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rquickjs::{Ctx, Persistent, Value};
 
-/// The first few rejected promises without a handler, with their reasons. Must be emptied before the engine goes.
+/// The first few rejected promises without a handler, with their reasons. Must be emptied before the engine is freed.
 #[derive(Clone, Default)]
 pub(crate) struct Rejections(Rc<RefCell<Vec<Rejection>>>);
 
@@ -15,10 +15,10 @@ struct Rejection {
 }
 
 impl Rejections {
-    /// One is told anyway; a flood of them needs no memory.
+    /// Only one is reported anyway, so a flood of rejections needs no memory.
     const MOST: usize = 64;
 
-    /// A promise was rejected, and nobody looks at it yet.
+    /// Adds a promise that was rejected and has no handler yet.
     pub(crate) fn add<'js>(&self, ctx: &Ctx<'js>, promise: Value<'js>, reason: Value<'js>) {
         let mut rejections = self.0.borrow_mut();
         if rejections.len() < Self::MOST {
@@ -27,18 +27,18 @@ impl Rejections {
         }
     }
 
-    /// Somebody looks at a rejected promise after all.
+    /// Removes a rejected promise that got a handler after all.
     pub(crate) fn remove<'js>(&self, ctx: &Ctx<'js>, promise: Value<'js>) {
         let promise = Persistent::save(ctx, promise);
         self.0.borrow_mut().retain(|rejection| rejection.promise != promise);
     }
 
-    /// Why the first one was rejected.
+    /// The reason of the first rejection.
     pub(crate) fn first<'js>(&self, ctx: &Ctx<'js>) -> Option<Value<'js>> {
         self.0.borrow().first().and_then(|rejection| rejection.reason.clone().restore(ctx).ok())
     }
 
-    /// Lets go of them all.
+    /// Releases all promises.
     pub(crate) fn clear(&self) {
         self.0.borrow_mut().clear();
     }

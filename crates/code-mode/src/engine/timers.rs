@@ -1,4 +1,4 @@
-//! The timers of a cell, by when they are due.
+//! The timers of a cell, ordered by the time when they are due.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -15,23 +15,23 @@ pub(crate) struct Timers {
     last: u32,
 }
 
-/// A timer too many.
+/// The limit of timers is reached.
 #[derive(Debug, thiserror::Error)]
 #[error("{} timers are running, and no more do at once", Timers::MOST)]
 pub(crate) struct TooManyTimers;
 
 impl Timers {
     const MOST: usize = 1000;
-    /// No wait is longer; a day is beyond any limit of time.
+    /// The longest delay; a day is beyond any time limit.
     const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-    /// Starts one.
+    /// Starts a timer.
     pub(crate) fn start(&mut self, milliseconds: f64) -> Result<TimerNumber, TooManyTimers> {
         if self.by_time.len() >= Self::MOST {
             return Err(TooManyTimers);
         }
         let longest = Self::LONGEST.as_secs_f64();
-        // What is no number or below zero is due now.
+        // A delay that is NaN or negative is due now.
         let seconds = (milliseconds / 1000.0).max(0.0).min(longest);
         let due = Instant::now() + Duration::from_secs_f64(seconds);
         self.last += 1;
@@ -41,19 +41,19 @@ impl Timers {
         Ok(number)
     }
 
-    /// Stops one, if it has not fired.
+    /// Stops a timer, if it has not fired.
     pub(crate) fn stop(&mut self, number: TimerNumber) {
         if let Some(due) = self.by_number.remove(&number) {
             self.by_time.remove(&(due, number));
         }
     }
 
-    /// When the next one is due.
+    /// The time when the next timer is due.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// Takes the next one out, if it is due.
+    /// Removes and returns the next timer, if it is due.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<TimerNumber> {
         let (_, number) = *self.by_time.first().filter(|(due, _)| *due <= now)?;
         self.stop(number);

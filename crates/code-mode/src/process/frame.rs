@@ -1,4 +1,4 @@
-//! What two processes of one cell say to each other: a length in four bytes, and JSON of that length.
+//! The messages between the two processes of a cell: a length in four bytes, and JSON of that length.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use crate::cells::Options;
 use crate::host::ToolInfo;
 use crate::transcript::End;
 
-/// To the process that runs the script.
+/// Messages to the process that runs the script.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToHelper {
-    /// First: what to run.
+    /// The first message: the script and its limits.
     Start { source: String, limits: CellLimits, tools: Vec<ToolShape> },
     /// A tool has answered.
     Answer { number: u32, succeeded: bool, value: Value },
-    /// The script is to end.
+    /// Asks the script to end.
     Stop,
-    /// The answer to the last request that has one.
+    /// The reply to the last request that expects one.
     Reply(Reply),
 }
 
-/// The limits that the engine keeps itself.
+/// The limits that the engine enforces itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CellLimits {
     memory: usize,
@@ -41,20 +41,20 @@ pub(crate) struct ToolShape {
     parameters: Option<Value>,
 }
 
-/// The answer to a request.
+/// The reply to a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// Whether it fits.
+    /// Whether the output fits.
     Said(bool),
     Call(Result<u32, String>),
     Store(Result<(), String>),
     Load(Option<String>),
 }
 
-/// From that process.
+/// Messages from that process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromHelper {
-    /// First: the script is about to run.
+    /// The first message: the script is about to run.
     Begun,
     Text(String),
     Image(String),
@@ -64,7 +64,7 @@ pub(crate) enum FromHelper {
         tool: usize,
         payload: String,
     },
-    /// The script has the answer of this call.
+    /// The script has received the answer of this call.
     Finished(u32),
     Store {
         key: String,
@@ -72,7 +72,7 @@ pub(crate) enum FromHelper {
     },
     Forget(String),
     Load(String),
-    /// Last: how the script ended.
+    /// The last message: the end of the script.
     End {
         end: End,
         reason: Option<String>,
@@ -124,7 +124,7 @@ pub(crate) fn write_frame(stream: &mut impl Write, message: &impl Serialize) -> 
     stream.write_all(&frame)
 }
 
-/// Reads one message of at most so many bytes. Memory grows with the bytes that come, not with the length that is promised.
+/// Reads one message of at most so many bytes. Memory grows with the received bytes, not with the announced length.
 pub(crate) fn read_frame<T: DeserializeOwned>(stream: &mut impl Read, largest: usize) -> io::Result<T> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;

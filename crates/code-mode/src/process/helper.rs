@@ -1,5 +1,5 @@
-//! The process that runs a script, from its first message to its last. One thread reads what comes and one runs the engine;
-//! whatever the script does outside of it is asked for over the stream.
+//! The process that runs a script, from its first message to its last. One thread reads messages and one runs the
+//! engine; everything that the script does outside of the engine is requested over the stream.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -15,10 +15,11 @@ use crate::outcome::OutputItem;
 use crate::outside::Outside;
 use crate::transcript::Overflow;
 
-/// Runs the script that comes over this stream, and says how it ended. `hung_up` is called once nobody is at the other end.
+/// Runs the script that arrives over this stream, and reports its end. `hung_up` is called once the other end is
+/// closed.
 ///
 /// # Errors
-/// If the other end does not say what to run, or does not hear how it ended.
+/// If the other end does not send a script, or cannot receive the report of its end.
 pub fn run_cell(stream: UnixStream, hung_up: fn()) -> io::Result<()> {
     let mut reader = stream.try_clone()?;
     let ToHelper::Start { source, limits, tools } = read_frame(&mut reader, usize::MAX)? else {
@@ -45,7 +46,7 @@ pub fn run_cell(stream: UnixStream, hung_up: fn()) -> io::Result<()> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("the engine broke down")))
 }
 
-/// Hands on what comes.
+/// Dispatches the messages that arrive.
 struct Listener {
     reader: UnixStream,
     messages: Sender<Message>,
@@ -54,10 +55,10 @@ struct Listener {
 }
 
 impl Listener {
-    /// Until the other end is gone.
+    /// Reads messages until the other end is closed.
     fn listen(mut self) {
         while let Ok(message) = read_frame::<ToHelper>(&mut self.reader, usize::MAX) {
-            // An engine that is over needs nothing more.
+            // Sending fails if the engine has ended; then it needs no more messages.
             match message {
                 ToHelper::Answer { number, succeeded, value } => {
                     let words = || value.as_str().unwrap_or_default().to_owned();
@@ -78,7 +79,7 @@ impl Listener {
     }
 }
 
-/// What a script reaches, over the stream.
+/// The implementation of [`Outside`] over the stream.
 struct Remote {
     stream: UnixStream,
     replies: Receiver<Reply>,
@@ -87,7 +88,7 @@ struct Remote {
 }
 
 impl Remote {
-    /// If the other end is gone, the script is over.
+    /// Sends a message. If the other end is closed, the script must end.
     fn tell(&self, message: &FromHelper) {
         if write_frame(&mut &self.stream, message).is_err() {
             self.stop.store(true, Ordering::Relaxed);
@@ -130,7 +131,7 @@ impl Outside for Remote {
         match self.ask(&message) {
             Some(Reply::Said(true)) => Ok(()),
             Some(_) => Err(Overflow),
-            // It is over for another reason than that it said too much.
+            // The script ends for another reason than too much output.
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Any text is a script: it ends in some way, and the process goes on.
+//! Any text is a valid input: the cell ends in some way, and the process survives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,7 +114,7 @@ const PIECES: &[&str] = &[
     "\\u{61}",
 ];
 
-/// Runs a text and says nothing about it but that it ended.
+/// Runs a text and expects only that it ends.
 fn ends(source: &str) {
     let limits = Options { time_limit: Duration::from_millis(50), memory_limit: 4 << 20, ..narrow() };
     let cells = crate::rig::cells(limits);

@@ -1,4 +1,4 @@
-//! Calling tools from scripts.
+//! Calls of tools from scripts.
 
 use windlass_code_mode::Status::Completed;
 use windlass_code_mode::{DESCRIPTION, Options};
@@ -30,7 +30,7 @@ fn the_example_that_models_are_given_runs() {
 
 #[test]
 fn calls_run_at_the_same_time() {
-    // Each of the three answers only when all of them are under way.
+    // Each of the three calls is answered only when all of them are under way.
     check(
         "text(await Promise.all([tools.meet(), tools.meet(), tools.meet()]))",
         &["[\"met\",\"met\",\"met\"]"],

@@ -1,4 +1,4 @@
-//! How scripts end, and what is said about it.
+//! Ends of scripts, and their messages.
 
 use windlass_code_mode::Status::{Completed, Failed};
 use windlass_code_mode::{OutputItem, Status};

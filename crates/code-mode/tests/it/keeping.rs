@@ -1,4 +1,4 @@
-//! What scripts keep, show and tell beside their texts.
+//! Values that scripts store, images that they show, and notices.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Scripts that take too much: each ends, within its limits and with its reason, and the next one runs.
+//! Scripts that exceed a limit: each ends with its reason, and the next one runs.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ const MEMORY_OR_NULL: &str = "the script threw null, or needs more than its 1677
 const STUCK: &str = "the script awaits something that can never happen";
 const OUTPUT: &str = "the script said more than 65536 bytes before anybody could read them";
 
-/// The script fails with one of these reasons, and the same cells run another one.
+/// Expects that the script fails with one of these reasons, and that the same cells run another one.
 fn check(source: &str, reasons: &[&str]) {
     check_within(SHORT, source, reasons);
 }
 
-/// The same, for what is not about time and may be slow on a slow machine.
+/// The same for limits other than time, so that the test may be slow on a slow machine.
 fn check_unhurried(source: &str, reasons: &[&str]) {
     check_within(narrow().time_limit, source, reasons);
 }

@@ -1,6 +1,6 @@
-//! Scripts in real cells, with tools that the tests play.
+//! Scripts in real cells, with tools that the tests provide.
 
-/// The engine runs on a thread of the process.
+/// The engine runs on a thread of this process.
 const APART: bool = false;
 
 mod anything;

@@ -1,4 +1,4 @@
-//! Cells for tests, and a host whose tools answer as the test says.
+//! Cells for tests, and a host whose tools answer as the test determines.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,9 +19,9 @@ const LONG: Duration = Duration::from_secs(120);
 #[derive(Default)]
 pub(crate) struct Stage {
     pub(crate) notices: Mutex<Vec<String>>,
-    /// Told for each call of `hang` and `gate` that has begun.
+    /// Notified for each call of `hang` and `gate` that has begun.
     pub(crate) begun: Arc<Notify>,
-    /// Told for each call of `hang` that was dropped.
+    /// Notified for each call of `hang` that was dropped.
     pub(crate) dropped: Arc<Notify>,
     pub(crate) gate: Arc<Notify>,
     meeting: Arc<Meeting>,
@@ -115,7 +115,7 @@ impl Stage {
     }
 }
 
-/// Limits under which everything that takes too much does so soon, but for time: machines can be slow.
+/// Small limits, so that excessive scripts reach them soon; but a generous time, because machines can be slow.
 pub(crate) fn narrow() -> Options {
     Options {
         memory_limit: 16 << 20,
@@ -125,19 +125,19 @@ pub(crate) fn narrow() -> Options {
     }
 }
 
-/// Cells under these limits, wherever this test program has their engines run.
+/// Cells with these limits, whose engines run where this test program wants them.
 pub(crate) fn cells(options: Options) -> Cells {
     if crate::APART { Cells::in_processes(options, Arc::new(Threads)) } else { Cells::new(options) }
 }
 
-/// Threads in the place of processes: what is told over the stream is the same.
+/// Threads in place of processes: the messages over the stream are the same.
 struct Threads;
 
 impl CellSpawner for Threads {
     fn spawn(&self) -> std::io::Result<(UnixStream, Arc<dyn CellProcess>)> {
         let (ours, theirs) = UnixStream::pair()?;
         let hang_up = ours.try_clone()?;
-        // It ends when the stream does; nothing is left to tell then.
+        // The thread ends when the stream does; its result does not matter then.
         std::thread::spawn(move || drop(run_cell(theirs, || {})));
         Ok((ours, Arc::new(HangUp(hang_up))))
     }
@@ -147,19 +147,19 @@ struct HangUp(UnixStream);
 
 impl CellProcess for HangUp {
     fn kill(&self) {
-        // Already hung up.
+        // Fails if the stream is already closed.
         let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 }
 
-/// Runs something on tokio, as long as it takes but not for ever.
+/// Runs a future on tokio, with a deadline far beyond its usual duration.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime can be had");
     runtime.block_on(async { tokio::time::timeout(LONG, future).await.expect("it is done long before") })
 }
 
-/// Runs one script under narrow limits.
+/// Runs one script with small limits.
 pub(crate) fn run(source: &str) -> Outcome {
     let cells = cells(narrow());
     block_on(async { finish(&cells, source).await })

@@ -1,4 +1,4 @@
-//! Cells that go on after their answer: waiting for them, ending them, and having too many.
+//! Cells that continue after their reply: waiting for them, ending them, and starting too many.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use windlass_code_mode::{CellId, Cells, Host, Options, Outcome, Status, Wait};
 
 use crate::rig::{Stage, block_on, narrow, texts};
 
-/// Cells with time enough that only being ended ends them.
+/// Cells with so much time that they end only when they are asked to.
 fn patient() -> Cells {
     crate::rig::cells(Options { time_limit: Duration::from_secs(3600), ..narrow() })
 }
@@ -117,7 +117,7 @@ fn a_cell_that_does_not_stop_is_answered_for_without_it() {
     let cells = crate::rig::cells(Options { grace: Duration::ZERO, ..narrow() });
     let stage = Arc::new(Stage::default());
     block_on(async {
-        // Seconds within one built-in function, which nothing interrupts.
+        // Takes seconds within one built-in function, which cannot be interrupted.
         let first = cells.exec("yield_control(); String(1n << 1048570n)", host(&stage)).await;
         let outcome = cells.wait(&end(cell(&first))).await;
         let words = if crate::APART {

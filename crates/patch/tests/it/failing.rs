@@ -281,7 +281,7 @@ impl Ordinary<'_> {
     }
 }
 
-/// A directory that all users may write with a file of these permissions, and a directory that is not writable.
+/// A directory that all users may write and one that none may, each with a file of these permissions.
 fn half_closed(mode: u32) -> Workspace {
     let workspace = Workspace::with(&[("open/a.txt", "one\n"), ("closed/b.txt", "two\n")]);
     set_mode(&workspace, "open", 0o777);
