@@ -50,7 +50,7 @@ impl Storage {
     }
 }
 
-/// The bytes of an entry, with a fixed cost for its own, so that a million empty entries are not free.
+/// The bytes of an entry, with a fixed cost added, so that a million empty entries are not free.
 fn cost(key: &str, json: &str) -> usize {
     key.len() + json.len() + 64
 }

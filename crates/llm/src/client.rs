@@ -43,7 +43,7 @@ pub enum BadProvider {
     /// The address is invalid.
     #[error(transparent)]
     Address(#[from] BadAddress),
-    /// The value of a header cannot be sent.
+    /// A header cannot be sent: its name or its value is invalid.
     #[error("the header {name} of {provider} has a name or a value that cannot be sent")]
     Header {
         /// The provider's name.

@@ -49,7 +49,7 @@ fn place(frame: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Removes the engine's hint about modules, which scripts do not have.
+/// Adds to a failed import that scripts have no modules: the engine's own message suggests that some could be loaded.
 fn hint(message: String) -> String {
     let is_import = message.starts_with("ReferenceError: could not load module");
     if is_import { format!("{message}: there are no modules here, only tools") } else { message }
