@@ -1,7 +1,7 @@
 //! HTTP/1.1 to one server: its address, connections to it, and a few idle connections kept for the next request.
 //!
-//! It is independent of the wires. Encryption is set up when the first encrypted connection is made, and not before: reading the
-//! machine's certificates takes longer than a whole exchange with a model on the same machine.
+//! It is independent of the wires. Encryption is set up when the first encrypted connection is made, and not before:
+//! reading the machine's certificates takes longer than a whole exchange with a model on the same machine.
 
 mod address;
 mod connect;
