@@ -1,12 +1,12 @@
-//! The environment variables by which a command's programs find the proxy. A program that knows none of them finds no way
-//! out at all, which is the safe end of the matter.
+//! The environment variables by which a command's programs find the proxy. A program that knows none of them cannot
+//! reach the network at all, which is the safe failure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::allow::AllowList;
 use crate::host::{Host, Name};
 
-/// What `ALL_PROXY` says, which programs read for protocols other than HTTP.
+/// The value of `ALL_PROXY`, which programs read for protocols other than HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllProxy {
     /// `socks5h`: every protocol that curl and others know. The trap: Python's httpx, which the clients of most model
@@ -17,7 +17,7 @@ pub enum AllProxy {
     Http,
 }
 
-/// What to set for a command whose proxy listens on this port of its loopback address.
+/// The variables to set for a command whose proxy listens on this port of its loopback address.
 ///
 /// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes from a
 /// client's header; wget and apt know the lower case alone, and others the upper.
@@ -45,13 +45,14 @@ pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static
         // does not hold in here, and only a variable outranks it.
         ("npm_config_proxy", http.clone()),
         ("npm_config_https_proxy", http),
-        // Node's own fetch and http ignore all of the above unless told (since 22.21 and 24.0).
+        // Node's own fetch and http ignore all of the above unless this is set (since 22.21 and 24.0).
         ("NODE_USE_ENV_PROXY", "1".to_owned()),
     ]
 }
 
-/// What programs reach without us: the command's own servers, on the loopback address of its namespace. A name of it that
-/// is listed means the one outside, and comes to us: with `localhost:3000` listed, `127.0.0.1` is still the inner one.
+/// The hosts that programs reach without the proxy: the command's own servers, on the loopback address of its
+/// namespace. A listed name of this machine means the outer one and goes through the proxy: with `localhost:3000`
+/// listed, `127.0.0.1` is still the inner one.
 fn direct(allow: &AllowList) -> String {
     let localhost = Name::parse("localhost").map(Host::Name);
     let own = [

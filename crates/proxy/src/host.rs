@@ -9,7 +9,7 @@ const NAME_LIMIT: usize = 253;
 /// The longest part between two dots.
 const LABEL_LIMIT: usize = 63;
 
-/// What a client wants to reach.
+/// The host and port that a client wants to reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The host.
@@ -139,7 +139,7 @@ impl Target {
             Some(port) => parse_port(port)?,
             None => usual_port.ok_or(BadHost::Port)?,
         };
-        // Without brackets nobody can tell where an IPv6 address ends.
+        // Without brackets the end of an IPv6 address is ambiguous.
         if host.contains(':') && !host.starts_with('[') {
             return Err(BadHost::Character(':'));
         }
@@ -147,7 +147,7 @@ impl Target {
     }
 }
 
-/// What is before the last colon, and what is after it if that is a port.
+/// The text before the last colon, and the text after it if that is a port.
 pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), BadHost> {
     if text.starts_with('[') {
         let end = text.find(']').ok_or(BadHost::Brackets)?;
@@ -170,7 +170,7 @@ pub(crate) fn parse_port(text: &str) -> Result<u16, BadHost> {
     if port == 0 { Err(BadHost::Port) } else { Ok(port) }
 }
 
-/// Outside ASCII everything is left to the resolver, apart from what would deceive whoever reads a log.
+/// Outside ASCII the resolver decides what is valid, except for characters that would deceive the reader of a log.
 fn is_of_names(character: char) -> bool {
     match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => true,

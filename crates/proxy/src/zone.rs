@@ -40,13 +40,13 @@ impl Zone {
         }
     }
 
-    /// Whether nobody has business here over TCP, so that no entry can allow it.
+    /// Whether no TCP connection makes sense here, so that no entry can allow it.
     pub fn is_never_reached(self) -> bool {
         matches!(self, Self::Multicast | Self::Unspecified)
     }
 
-    /// Whether an entry that says `+private` allows it: the networks that people run themselves, and not the places
-    /// that a name has no honest reason to lead to.
+    /// Whether an entry with `+private` allows it: private networks, but not the zones to which a name has no honest
+    /// reason to resolve.
     pub fn is_of_people(self) -> bool {
         matches!(self, Self::Loopback | Self::Private | Self::UniqueLocal | Self::Shared)
     }

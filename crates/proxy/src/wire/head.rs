@@ -16,7 +16,7 @@ pub(crate) struct Field<'a> {
     pub(crate) value: &'a [u8],
 }
 
-/// What is wrong with a head.
+/// The faults of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadHead {
     #[error("a line of the head does not end with CR LF")]
@@ -125,7 +125,7 @@ impl<'a> Field<'a> {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Whether it says how long the body is; then nobody may take it away.
+    /// Whether the field gives the length of the body. Such a field must not be removed, even if `Connection` names it.
     fn frames(&self) -> bool {
         self.is("content-length") || self.is("transfer-encoding")
     }

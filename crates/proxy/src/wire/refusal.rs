@@ -1,4 +1,4 @@
-//! What a client is told that gets nothing: an answer of its own protocol, with a reason in words that says what to do.
+//! Refusals: an answer in the client's protocol, with a reason in words and the entry that would allow the target.
 //!
 //! The reason also stands in the status line, because that is all that many programs show of an answer to `CONNECT`.
 
@@ -76,7 +76,7 @@ impl ErrorReply {
     }
 }
 
-/// What would have to be listed.
+/// The entry that would have to be listed.
 fn advice(target: &Target, refusal: &DenyReason) -> String {
     let DenyReason::Unlisted(unlisted) = refusal else { return String::new() };
     let list =
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::allow::AllowList;
 
-    /// What the advice of a refusal by this list says to list, and that doing so helps.
+    /// Checks the entry that a refusal by this list advises, and that listing it helps.
     fn check(entries: &[&str], (asked, address): (&str, &str), advised: &str) {
         let target = Target::parse(asked, None).expect("a target");
         let address = address.parse().expect("an address");

@@ -1,10 +1,10 @@
-//! What an HTTP client asks of a proxy: a tunnel (`CONNECT host:port`) or to pass a request on (`GET http://host/path`).
+//! The request of an HTTP client: a tunnel (`CONNECT host:port`) or a request to pass on (`GET http://host/path`).
 
 use super::body::{BadBody, Body};
 use super::head::{BadHead, Head, HeadLimits, is_token};
 use crate::host::{BadHost, Target};
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Bytes both ways.
@@ -37,7 +37,7 @@ pub(crate) enum AnswerBody {
     Left,
 }
 
-/// What is wrong with a request.
+/// The faults of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadRequest {
     #[error(transparent)]
