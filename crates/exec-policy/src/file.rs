@@ -1,5 +1,5 @@
-//! The rules file: TOML that people write and read. Every fault names its line and what to write instead, and all faults of
-//! a file are told at once.
+//! The rules file: TOML that people write and read. Every fault names its line and the correct form, and all faults of
+//! a file are reported at once.
 
 mod reading;
 
@@ -12,7 +12,7 @@ use crate::verdict::Verdict;
 pub struct RulesFile {
     /// Its name, for people.
     pub(crate) name: String,
-    /// What holds for commands that no rule speaks of.
+    /// The verdict for commands that no rule matches.
     pub(crate) default: Option<Verdict>,
     /// Whether files of projects may also loosen things.
     pub(crate) trust_projects: bool,
@@ -25,7 +25,7 @@ pub struct RulesFile {
 pub struct Fault {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong and what to write instead.
+    /// The fault, and the text to write instead.
     pub message: String,
 }
 

@@ -1,5 +1,5 @@
-//! What fuzzing does with arbitrary bytes. The fuzz target and the ordinary tests run this same body; it panics when a
-//! promise of the crate is broken. Not part of the interface.
+//! The invariants of the crate, checked with arbitrary bytes. The fuzz target and the ordinary tests run this same
+//! body, which panics when an invariant is broken. Not part of the interface.
 
 use crate::script::ShellKind;
 use crate::verdict::Verdict;

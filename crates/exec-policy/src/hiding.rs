@@ -48,9 +48,9 @@ fn simple_hides(simple: &Simple, parsed: &Parsed) -> bool {
             .any(|text| text.contains(['$', '`']) || holds_substitution(text));
     }
     match name.rsplit('/').next().unwrap_or_default() {
-        // What they print may be read into a variable; what a function is given, it may evaluate.
+        // A script may read their output into a variable. Below: a function may evaluate its arguments.
         "echo" | "cat" | ":" | "env" => arguments().flat_map(Word::texts).any(holds_substitution),
-        // Behind the script stand its arguments.
+        // The words behind the script are its arguments.
         "sh" | "bash" | "zsh" | "dash" | "ksh" => {
             simple.words.iter().skip(3).flat_map(Word::texts).any(holds_substitution)
         }

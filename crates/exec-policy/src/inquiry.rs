@@ -55,7 +55,7 @@ struct WalkState {
     fed: bool,
 }
 
-/// What a script says of its commands' surroundings.
+/// The facts about a script that the meaning of its commands depends on.
 #[derive(Debug)]
 struct Scope {
     numbers: Numbers,

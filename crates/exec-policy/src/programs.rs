@@ -33,10 +33,10 @@ pub(crate) struct Program {
     pub(crate) operands: Operands,
 }
 
-/// What a program does with its operands.
+/// The effect of a program on its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operands {
-    /// It reads them, or they are looked at elsewhere.
+    /// It reads them, or other code judges them.
     Plain,
     /// Those behind the first ones, of which this is the number, are files that it writes.
     WrittenAfter(usize),
@@ -105,7 +105,7 @@ pub(crate) enum Takes {
     Command,
 }
 
-/// What an option makes of a program.
+/// The effect of an option on its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,

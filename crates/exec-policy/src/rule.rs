@@ -26,10 +26,11 @@ pub struct Rule {
 
 /// The most words that a rule names.
 pub(crate) const MOST_ELEMENTS: usize = 16;
-/// How many words of a command are looked at. One that has not been told from a rule by then counts as met.
+/// The most words of a command that are compared with a rule. A command that still fits the rule after them counts as
+/// matching.
 const MOST_WORDS: usize = 256;
 
-/// Where programs come from that are what their names say.
+/// The directories in which a program is what its name says.
 const SYSTEM_DIRECTORIES: [&str; 6] =
     ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
 
@@ -55,7 +56,7 @@ impl CommandWords {
 }
 
 impl Rule {
-    /// What may become of commands that it speaks of.
+    /// The verdict on commands that match.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }

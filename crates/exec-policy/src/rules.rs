@@ -7,7 +7,7 @@ use crate::script::ShellKind;
 use crate::verdict::{Judgement, Reason, Verdict};
 use crate::word::Word;
 
-/// What holds for commands.
+/// The rules for commands: layers, each with its own rules and default.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     layers: Vec<Layer>,
@@ -72,7 +72,7 @@ impl Rules {
         inquiry.judgement()
     }
 
-    /// What the rules say of a command. `harmless`: why it need not be spoken of.
+    /// The verdict of the rules on a command. `harmless`: the reason why it needs no rule.
     pub(crate) fn say(&self, readings: &[CommandWords], harmless: Option<&'static str>) -> Said {
         let mut said = self.layers.iter().map(|layer| layer.say(readings, harmless));
         let Some(mut strictest) = said.next() else { return Said::nothing(harmless) };
@@ -146,7 +146,7 @@ impl Layer {
     }
 }
 
-/// What rules say of one command.
+/// The verdict of one layer, or of all, on one command.
 pub(crate) struct Said {
     pub(crate) verdict: Verdict,
     pub(crate) reason: Reason,

@@ -48,7 +48,7 @@ pub(crate) const LONGEST: usize = 256 * 1024;
 /// How many commands a script may hold.
 const MOST_COMMANDS: usize = 2000;
 
-/// What a script can do.
+/// The effects that a script can have.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     /// Every simple command in it.
@@ -63,9 +63,9 @@ pub(crate) struct Parsed {
     pub(crate) arrays: bool,
     /// Redirections that write a file, or open a connection, and belong to no command.
     pub(crate) redirections: Vec<String>,
-    /// What is understood, and yet can hide a command.
+    /// Parts that are understood and yet can hide a command.
     pub(crate) doubts: Vec<Unparsable>,
-    /// Where it was not understood any more.
+    /// The first part that was not understood. Parsing ends there.
     pub(crate) broken: Option<Unparsable>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
     /// `name=value` before the first word.
     pub(crate) assignments: Vec<Word>,
-    /// What a here-document or here-string gives it to read.
+    /// The here-document or here-string that is its input.
     pub(crate) input: Option<Word>,
     /// The redirection by which it writes a file or opens a connection.
     pub(crate) writes: Option<String>,

@@ -43,7 +43,7 @@ impl Options {
         has_more || self.has_more || self.by_table(choice).unwrap_or_else(|| self.by_letters(choice))
     }
 
-    /// What the table says; nothing, if the option is not in it.
+    /// The answer of the table; none if the option is not in it.
     fn by_table(&self, choice: &str) -> Option<bool> {
         let (program, arguments) = self.known.as_ref()?;
         let wanted = programs::read(program, &[Word::literal(""), Word::literal(choice)], 1);

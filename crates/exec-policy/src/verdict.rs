@@ -1,8 +1,8 @@
-//! What is said about a command: the verdict, and for each of its parts who said so.
+//! The judgement on a command: the verdict, and for each of its parts the rule or reason behind it.
 
 use std::fmt;
 
-/// What may become of a command. The later, the stricter.
+/// The verdict on a command: allow, ask or forbid. Later variants are stricter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It may run.
@@ -47,11 +47,11 @@ pub struct Judgement {
 pub struct JudgedCommand {
     /// The command, as it would be typed; shortened.
     pub text: String,
-    /// What carries it, such as `sudo` or `sh -c`, outermost first.
+    /// The wrappers around it, such as `sudo` or `sh -c`, outermost first.
     pub within: Vec<String>,
-    /// What may become of it.
+    /// The verdict on this part.
     pub verdict: Verdict,
-    /// Who said so.
+    /// The rule or other reason for the verdict.
     pub reason: Reason,
 }
 

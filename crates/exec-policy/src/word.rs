@@ -34,7 +34,7 @@ pub(crate) enum ExpansionOrigin {
     Variable(String),
 }
 
-/// What an expansion may become.
+/// The number and kind of words that an expansion may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Part of one word.
@@ -104,7 +104,7 @@ impl Word {
         self.text().filter(|_| self.plain)
     }
 
-    /// What it begins with, as far as that is known.
+    /// The beginning of the word, as far as it is known.
     pub(crate) fn beginning(&self) -> &str {
         match self.pieces.first() {
             Some(WordPiece::Text(text)) => text,
@@ -230,7 +230,7 @@ impl Word {
     }
 }
 
-/// What a word is put together from.
+/// Builds a word from its pieces.
 #[derive(Debug, Default)]
 pub(crate) struct WordBuilder {
     pieces: Vec<WordPiece>,

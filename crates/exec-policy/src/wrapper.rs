@@ -1,7 +1,8 @@
-//! Programs that run others: what a command carries, how its words are to be read, and what about it cannot be known.
+//! Wrappers, programs that run others: the commands that they run, the ways to read their words, and the parts that
+//! cannot be known.
 //!
-//! Each kind of carrier is a file. What none of them knows is an ordinary program, judged by its words alone: so are
-//! `make`, `npm` and scripts in files, of which nobody can say what they run.
+//! Each kind of wrapper has a file. A program that none of them knows is an ordinary one, judged by its words alone: so
+//! are `make`, `npm` and scripts in files, because their contents are not visible here.
 
 mod builtins;
 mod git;
@@ -27,7 +28,7 @@ use crate::word::{Split, Word};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) words: &'a [Word],
-    /// What it is given to read, if that stands in the script.
+    /// Its input, if the script contains it as a here-document or here-string.
     pub(crate) input: Option<&'a Word>,
     /// The redirection by which it writes a file or opens a connection.
     pub(crate) writes: Option<&'a str>,
@@ -41,16 +42,16 @@ pub(crate) struct Given<'a> {
     pub(crate) arrays: bool,
 }
 
-/// What is known of a command beyond its words.
+/// The findings about a command beyond its words.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// The ways to read its words that rules are held against.
+    /// The readings of its words that rules are compared with.
     pub(crate) readings: Vec<CommandWords>,
-    /// What it runs.
+    /// The commands and scripts that it runs.
     pub(crate) carried: Vec<Carried>,
-    /// How the carrier is called, for people.
+    /// The name of the wrapper, for people.
     pub(crate) carrier: Option<String>,
-    /// Why it is at least asked about.
+    /// The reasons to ask about it at least.
     pub(crate) floors: Vec<Floor>,
     /// Variables it sets.
     pub(crate) settings: Vec<(String, Word)>,

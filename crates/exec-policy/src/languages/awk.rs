@@ -3,7 +3,7 @@
 
 use super::Meaning;
 
-/// What a program does.
+/// The effect of an awk program.
 pub(super) fn meaning(program: &str) -> Meaning {
     // Where a text or a regular expression may end elsewhere than it seems to, all of the program counts as code.
     let code = code_of(program).unwrap_or_else(|| program.replace("||", ""));
@@ -16,8 +16,9 @@ pub(super) fn meaning(program: &str) -> Meaning {
     if prints && code.contains('>') { Meaning::Writes } else { Meaning::Harmless }
 }
 
-/// The program without the insides of texts, regular expressions and comments, and without `||`. `None`: it cannot be told where
-/// those end. A slash or a quotation mark in brackets ends nothing, and a slash may divide or begin a regular expression.
+/// The program without the insides of texts, regular expressions and comments, and without `||`. `None`: their ends are
+/// ambiguous. A slash or a quotation mark in brackets ends nothing, and a slash may divide or begin a regular
+/// expression.
 fn code_of(program: &str) -> Option<String> {
     let (mut code, mut rest) = (String::new(), program);
     let has_texts = program.contains('"');
@@ -59,7 +60,7 @@ fn begins_regex(code: &str) -> bool {
     }
 }
 
-/// What follows a closing delimiter. A newline ends texts and regular expressions too: awk would refuse the program.
+/// The text after a closing delimiter. A newline ends texts and regular expressions too: awk would refuse the program.
 fn behind(text: &str, close: char) -> &str {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

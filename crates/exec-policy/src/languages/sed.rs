@@ -2,7 +2,7 @@
 
 use super::Meaning;
 
-/// What a script does.
+/// The effect of a sed script.
 pub(super) fn meaning(script: &str) -> Meaning {
     let mut scanner = Scanner { rest: script, writes: false };
     match scanner.script() {

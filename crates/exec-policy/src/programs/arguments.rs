@@ -3,7 +3,7 @@
 use super::{Coverage, OptionEntry, Program, Role, Style, Takes};
 use crate::word::Word;
 
-/// What stands in the arguments.
+/// The arguments of a program, sorted into options and operands.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) options: Vec<FoundOption>,

@@ -52,7 +52,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is compared with: parentheses and bars are part of it.
+    /// The pattern behind a comparison: parentheses and bars are part of it.
     fn pattern(&mut self) -> Parse<()> {
         let (mut open, start) = (0_usize, self.at);
         let mut ignored = WordBuilder::default();

@@ -38,7 +38,7 @@ impl Parser<'_> {
         Ok(begun.then(|| builder.finish(&self.text[start..self.at])))
     }
 
-    /// What only the beginning of a word can be.
+    /// Parses a construct that is special only at the beginning of a word.
     fn special_beginning(&mut self, byte: u8, builder: &mut WordBuilder) -> bool {
         match byte {
             b'~' => {
@@ -97,7 +97,7 @@ impl Parser<'_> {
 
     /// Whether a set of characters may begin here. `[` alone is a program.
     fn closes_bracket(&self) -> bool {
-        // Farther than this nobody looks: there, it counts as a set.
+        // The search ends here: a bracket that has not ended by then counts as the beginning of a set.
         const FAR: usize = 64;
         let rest = &self.rest()[1..];
         let near = &rest[..rest.floor_char_boundary(FAR)];
@@ -106,7 +106,7 @@ impl Parser<'_> {
         else {
             return true;
         };
-        // What follows an assignment's name is its key.
+        // The text between an assignment's name and its `=` is an index, not a set.
         let word = &near[..end];
         word.contains(']') && !word.contains("]=") && !word.contains("]+=")
     }

@@ -1,4 +1,4 @@
-//! What shells do themselves: commands that run what they are given, set variables, or do nothing to the world.
+//! Builtins of shells: commands that run their arguments, set variables, or have no effect outside the shell.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::{Carried, Given, Look, harmless, joined};
@@ -156,7 +156,7 @@ fn without_dashes(words: &[Word]) -> &[Word] {
     }
 }
 
-/// What it reads is a file, judged by the command's words, unless the file is made up as it runs.
+/// `source`: the file is judged by the command's words, unless its contents are made up as the command runs.
 fn source(arguments: &[Word], look: &mut Look) {
     let file = without_dashes(arguments).first();
     match file.map(Word::text) {

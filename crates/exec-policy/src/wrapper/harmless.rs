@@ -98,7 +98,7 @@ struct Builtin<'a> {
     evaluated: Vec<Word>,
 }
 
-/// What `declare` makes of a variable.
+/// The attributes that `declare` gives a variable.
 #[derive(Clone, Copy)]
 struct Attributes {
     integer: bool,

@@ -220,7 +220,7 @@ fn look_at_pytest(words: &[Word], look: &mut Look) {
     }
 }
 
-/// What may follow a language's name in that of its interpreter: `python3.11`.
+/// Whether this may follow a language's name in the name of its interpreter: `python3.11`.
 fn is_version(rest: &str) -> bool {
     rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | 't' | 'w'))
 }

@@ -14,7 +14,7 @@ pub(super) struct Spec {
 /// How much may stand behind an option in the same word, if it takes no value.
 const LONGEST_BUNDLE: usize = 256;
 
-/// What stands next.
+/// The next item of the arguments.
 #[derive(Debug)]
 pub(super) enum ArgumentStep {
     /// An option, with its value if it takes one.
@@ -30,7 +30,7 @@ pub(super) enum ArgumentStep {
 pub(super) struct ArgumentWalk<'a> {
     words: &'a [Word],
     at: usize,
-    /// What is left of a word with several short options.
+    /// The rest of a word with several short options.
     cluster: Option<Word>,
     ended: bool,
     /// Whether a word was met that may turn into several.

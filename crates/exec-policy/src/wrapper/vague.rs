@@ -24,10 +24,10 @@ const VAGUE: &str = " alacritty ansible apply arch arch-chroot argv0 asciinema b
     jupyter latexmk libreoffice lynx mlr mpv msgexec msgfilter mysqlsh nim nyc openvpn osqueryi pppd rdmd reflex soffice \
     spark-shell spark-submit sqlcipher ssh-copy-id sshfs tnftp usql uwsgi viddy virt-customize w3m xdotool zx ";
 
-/// What begins like the name of an emulator of programs, and is none.
+/// Name endings of QEMU programs that do not emulate a single program.
 const OTHERS_OF_QEMU: [&str; 7] = ["img", "nbd", "io", "ga", "system", "storage", "pr"];
 
-/// How many words of such a program are looked at. With more, it is asked about.
+/// The most words of such a program that are examined. With more, the user is asked.
 const VAGUE_WORDS: usize = 64;
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {

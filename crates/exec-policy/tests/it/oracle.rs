@@ -66,7 +66,7 @@ done
 const STUB: &str = "#!/bin/sh\nprintf '%s\\n' \"${0##*/}\" >> \"$ORACLE_LOG\"\n";
 const HIJACKING_STUB: &str = "#!/bin/sh\nprintf '%s\\n' hijacked >> \"$ORACLE_LOG\"\n";
 
-/// What bash did with a script.
+/// The effects of a script when bash ran it.
 struct Observed {
     /// The stubs that ran.
     ran: Vec<String>,

@@ -347,7 +347,7 @@ fn shells_in_shells_are_followed_as_deep_as_anybody_nests_them() {
         (0..depth).fold("git push".to_owned(), |script, _| format!("eval {}", quoted(&script)))
     };
     assert_eq!(rules().judge_script(&nested(8), ShellKind::Bash).verdict, Verdict::Forbid);
-    // Deeper than that nobody looks, and somebody is asked.
+    // Deeper nesting is not followed: the verdict is to ask.
     let deep = (0..100).map(|_| "env ").collect::<String>() + "git push";
     assert!(rules().judge_script(&deep, ShellKind::Bash).verdict >= Verdict::Ask);
     let shells = (0..10).fold("git push".to_owned(), |script, _| format!("sh -c {}", quoted(&script)));

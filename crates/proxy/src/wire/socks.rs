@@ -13,7 +13,7 @@ pub(crate) const OLD_VERSION: u8 = 4;
 /// The longest message of a client: a request with the longest name.
 pub(crate) const MESSAGE_LIMIT: usize = 4 + 1 + 255 + 2;
 
-/// The answer to a greeting: come in, no proof needed.
+/// The answer to a greeting that offers to connect without authentication.
 pub(crate) const WELCOME: [u8; 2] = [VERSION, 0];
 /// The answer to a greeting that offers only authentication methods.
 pub(crate) const NO_COMMON_WAY: [u8; 2] = [VERSION, 0xff];

@@ -11,7 +11,7 @@ use super::{CARRIERS, LISTED, Policies, is_found, prepared, scripts};
 /// How many scripts are traced; each has a bash and a tracer of its own.
 const TRACED: usize = 500;
 
-/// What the trace of a script shows.
+/// The facts in the trace of a script.
 struct Traced {
     /// Names of programs that were started, in order, without bash itself.
     started: Vec<String>,
