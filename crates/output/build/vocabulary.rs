@@ -36,7 +36,7 @@ fn read(name: &str) -> Vec<Token> {
     ranks.map(|rank| Token { bytes: encoding.decode(&[rank]), rank }).collect()
 }
 
-/// What counting takes for granted. A vocabulary for which it does not hold must not be built in.
+/// Checks the properties that counting relies on. A vocabulary without them must not be built in.
 fn check_promises(name: &str, tokens: &[Token]) {
     assert!(tokens.iter().all(|token| !token.bytes.is_empty()), "{name}: ranks have holes");
     assert!(tokens.len() < 1 << 24, "{name}: ranks do not fit in three bytes");

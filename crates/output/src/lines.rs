@@ -15,10 +15,10 @@ use crate::view::{LineNumber, View, ViewLine};
 /// The longest line that is found whole.
 pub const LONGEST_FOUND_LINE: usize = 64 << 10;
 
-/// The longest found line that is shown whole to whoever has a budget.
+/// The longest found line that is shown whole to a reader with a budget.
 pub const LONGEST_SHOWN_LINE: usize = 2 << 10;
 
-/// The longest line that is searched to its end. Of a longer one the rest is passed over.
+/// The longest line that is searched to its end. The rest of a longer one is skipped.
 pub const LONGEST_SEARCHED_LINE: usize = 16 << 20;
 
 /// The lines from `first` to `last`, both included.
@@ -197,7 +197,7 @@ pub struct GrepLine {
     /// The text, without the newline; of a line longer than [`LONGEST_FOUND_LINE`], so much around the match, or so much from
     /// the beginning of one that does not match.
     pub text: String,
-    /// What of the line is not in the text.
+    /// The ends of the line that the text lacks.
     pub cut: Cut,
     /// The bytes that the whole line came from.
     pub raw: Span,
@@ -502,7 +502,7 @@ mod tests {
         [first, view]
     }
 
-    /// They were one line, of which nobody had printed a word.
+    /// Regression: the two lines were joined into one that the command had never printed.
     #[test]
     fn lines_on_both_sides_of_a_hole_are_not_joined() {
         let views = torn("one\ntwo: err", "or three\nfour\n");

@@ -47,7 +47,7 @@ struct Text {
     skipped: usize,
 }
 
-/// What a step of the grammar found.
+/// The result of one step of the grammar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Code {
     /// `ESC [ parameters last`.
@@ -266,7 +266,7 @@ impl Hidden {
     }
 }
 
-/// What stands between `ESC [` and the last byte, and that byte.
+/// The parameters of a control sequence, which stand between `ESC [` and the last byte, and that byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ControlSequence {
     bytes: [u8; LONGEST_PARAMETERS],

@@ -4,8 +4,8 @@
 use super::escape::{ESC, Escapes};
 use super::utf8::{Flaw, longest_valid};
 
-/// How far back an unfinished escape code is looked for. Longer ones carry pictures or clipboards, and nobody waits in the
-/// middle of those.
+/// How far back an unfinished escape code is looked for. Longer ones carry pictures or clipboards, and no reader waits
+/// in the middle of those.
 const LONGEST_CODE: usize = 4096;
 
 /// How many bytes at the end of `bytes` belong to a character or an escape code whose rest has not come yet.

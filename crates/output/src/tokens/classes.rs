@@ -1,7 +1,7 @@
 //! The class of a character, as far as splitting text asks: from a table of 64 KB that the build script makes of the
 //! Unicode database.
 
-/// What kind of character it is. The numbers are those the build script writes.
+/// The class of a character. The numbers are those the build script writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class(u8);
 

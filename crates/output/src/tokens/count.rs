@@ -6,7 +6,7 @@ use super::shapes::Shapes;
 use super::split::Rules;
 use super::window::Glance;
 
-/// What counting remembers from one text to the next, of one tokenizer.
+/// The caches of one tokenizer, which counting keeps from one text to the next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counting {
     memory: Option<Memory>,
@@ -63,7 +63,7 @@ fn count<R: Rules>(text: &[u8], limit: u64, mut count_piece: impl FnMut(usize, u
     Some(count).filter(|count| *count <= limit)
 }
 
-/// Where pieces begin from `at` on, as far as that can be told at a glance.
+/// The places where pieces begin from `at` on, as far as the fast path for ASCII finds them.
 #[inline]
 fn glance<R: Rules>(text: &[u8], at: usize) -> Glance {
     match text.get(at..).and_then(<[u8]>::first_chunk) {

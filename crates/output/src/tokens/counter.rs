@@ -13,7 +13,7 @@ use super::{Tokenizer, Tokens};
 #[derive(Clone, Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
-    /// What came after the last place at which it can be cut.
+    /// The text after the last place at which it can be cut.
     carried: String,
     counting: Counting,
     counted: Tokens,

@@ -16,10 +16,10 @@ const WORTH_FINDING: usize = 16 << 10;
 /// The longest unit, several lines as a rule.
 const LONGEST_UNIT: usize = 4 << 10;
 
-/// What is looked for again.
+/// Length of the probe, the text that is searched for again.
 const PROBE: usize = 64;
 
-/// What is compared at a time.
+/// Length of the blocks that are compared at a time.
 const BLOCK: usize = 4 << 10;
 
 /// No character is longer.
@@ -34,7 +34,7 @@ pub(super) fn repeated(text: &str) -> Option<Repeated> {
     let unit = 1 + memchr::memmem::find(near, probe)?;
     let same = common_prefix(&bytes[start..], &bytes[start + unit..]);
     let end = start + unit + same;
-    // What stands around a cut decides whether it is one, so where the text goes on as before it can be cut as before.
+    // The text around a cut decides whether it is one, so where the text goes on as before it can be cut as before.
     let once = &text[start..text.floor_char_boundary(start + unit + LONGEST_CHARACTER)];
     let from = start + first_cut(once)?;
     let times = end.saturating_sub(from + LONGEST_CHARACTER) / unit;

@@ -15,15 +15,16 @@ pub(super) fn without_digits<'a>(text: &str, room: &'a mut Vec<u8>) -> &'a str {
     std::str::from_utf8(room).unwrap_or_default()
 }
 
-/// What was seen of lines, of one tokenizer.
+/// The lines that were seen, with their counts, of one tokenizer.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     slots: Vec<Slot>,
     /// The remembered lines.
     lines: Vec<u8>,
-    /// Of the lines of late, how many could not be told from memory, of [`ALL_NEW`]: each line counts for a sixteenth.
+    /// The share of recent lines that were not in the memory, as a part of [`ALL_NEW`]: each line counts for a
+    /// sixteenth.
     newness: u32,
-    /// How many bytes are not looked at before the next try.
+    /// How many bytes are skipped before the memory is tried again.
     rest: usize,
 }
 
@@ -106,7 +107,7 @@ impl Shapes {
         tokens
     }
 
-    /// A line that cannot be told from memory.
+    /// Notes a line that is not in the memory.
     fn note_new(&mut self) {
         self.newness += (ALL_NEW - self.newness) / 16;
         if self.newness > TOO_NEW {
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What it counts, and how many bytes of it somebody else had to count.
+    /// The count, and how many bytes were not answered from memory and had to be counted.
     fn counted(text: &str) -> (u64, usize) {
         let (mut asked, mut room) = (0, Vec::new());
         let text = without_digits(text, &mut room);
@@ -229,7 +230,7 @@ mod tests {
             };
             let line = |pick: &prop::sample::Index| lines[pick.index(lines.len())].as_str();
             let text: String = picks.iter().map(|(pick, number)| digits(line(pick), *number) + "\n").collect();
-            // Whoever has a limit looks at no lines.
+            // Counting with a limit does not use the memory of lines.
             let most = u64::MAX - 1;
             let by_pieces = [
                 (Tokenizer::O200k, Counting::default().count::<O200kRules>(&text, most)),

@@ -8,10 +8,10 @@ use super::window;
 
 /// How one tokenizer splits text.
 pub(super) trait Rules {
-    /// What it then looks for in each piece.
+    /// The vocabulary in which each piece is then looked up.
     const VOCABULARY: &'static Vocabulary;
 
-    /// What is a word in ASCII.
+    /// The rule for words in ASCII.
     const WORDS: window::Words;
 
     /// Where the piece that begins at `at` ends. There is text at `at`.

@@ -7,7 +7,7 @@ use wide::u8x16;
 /// How many bytes are looked at together: one for each bit of a mask.
 pub(super) const WIDTH: usize = 64;
 
-/// What the rules of the vocabularies differ in, as far as ASCII goes.
+/// The difference between the rules of the vocabularies in ASCII.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     /// A capital after a small letter begins a word.
@@ -16,18 +16,18 @@ pub(super) enum Words {
     Whole,
 }
 
-/// What 64 bytes tell, given that a piece begins at the first.
+/// The pieces and digits in 64 bytes, given that a piece begins at the first.
 #[derive(Clone, Copy)]
 pub(super) struct Glance {
-    /// The bits of the places where pieces begin, the first among them. There may be more than are told, but only after
-    /// the last one told.
+    /// The bits of the places where pieces begin, the first among them. More pieces may begin, but only after the last
+    /// of these bits.
     pub(super) starts: u64,
     /// The bits of the digits.
     pub(super) digits: u64,
 }
 
 impl Glance {
-    /// Nothing is told but what was given.
+    /// Only the beginning that the caller gave.
     pub(super) const NOTHING: Self = Self { starts: 1, digits: 0 };
 
     #[inline]
@@ -74,7 +74,7 @@ impl Classes {
         let after_blanks = !(blank | self.newline) >> 1;
         let single = self.other & !(self.other << 1) & !(self.space << 1);
         let mut starts = single | self.digit_starts();
-        // What stands before a word belongs to it, if it is one character and no line end.
+        // A single character before a word belongs to the word, unless it is a line end.
         starts |= letter & !((letter | blank | single) << 1);
         starts |= newline & !(newline << 1);
         // White space before something else is split before its last character.
