@@ -47,7 +47,7 @@ pub(crate) fn works(mut command: Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The command as somebody would type it.
+/// The command as one would type it.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(program).chain(command.get_args());

@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What was asked for on the command line: `[seconds] [target...]`.
+/// The arguments of the command line: `[seconds] [target...]`.
 #[derive(Debug, PartialEq)]
 struct Request {
     seconds: u64,

@@ -32,7 +32,7 @@ const GENERATED: &[Generated] = &[
 
 const LICENCE_TEXTS: Generated = Generated { path: "THIRD-PARTY.txt", origin: Function(notice::text) };
 
-/// What the client has of the protocol is what everybody has.
+/// The client and every other user of the protocol get the same generated types.
 const APP_SERVER_TS: ContentSource = Windlass(&["app-server", "generate-ts"]);
 
 /// A file, and where its content comes from.

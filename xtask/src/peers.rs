@@ -15,14 +15,14 @@ use anyhow::{Context, Result};
 
 use crate::command;
 
-/// What the tests need.
+/// Installs the peers that the tests need.
 pub(crate) fn for_tests() -> Result<()> {
     let root = command::root()?;
     debian::install_missing(&root.join("peers/debian.txt"))?;
     install_missing(&root, FOR_TESTS)
 }
 
-/// What the measurements are made beside.
+/// Installs the peers beside which Windlass is measured.
 pub(crate) fn for_bench() -> Result<()> {
     install_missing(&command::root()?, FOR_BENCH)
 }

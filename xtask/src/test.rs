@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     step::run_all(&steps)
 }
 
-/// What runs the tests.
+/// The program that runs the tests.
 enum Runner {
     Nextest,
     CargoTest,
@@ -67,7 +67,8 @@ impl Runner {
     }
 }
 
-/// What differs from one who runs the tests to the next, and must make no difference to them: a test that needs any of it sets it.
+/// Variables of a developer's own environment, which must make no difference to the tests: a test that needs any of
+/// them sets it.
 const PERSONAL: &[&str] = &[
     "SHELL",
     "EDITOR",

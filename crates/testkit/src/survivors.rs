@@ -1,5 +1,5 @@
-//! Who is still there: a look at the process table by words in command lines and environments, written without the
-//! product's own means so that it can contradict them.
+//! Finds surviving processes: searches the process table for words in command lines and environments. It shares no code
+//! with the product, so that it can contradict it.
 
 use std::fs;
 

@@ -1,9 +1,9 @@
 //! A client of any server that speaks JSON-RPC, in lines on its standard input and output or over a WebSocket, for tests
 //! and measurements.
 //!
-//! It has no thread and no runtime: whoever holds it decides when anything is read, so a client that stops reading is one
-//! that does not call. What cannot be written at once waits here and goes out whenever something is read. Every wait ends
-//! after [`HANG`](crate::HANG) with an error that says what was waited for.
+//! It has no thread and no runtime: its owner decides when anything is read, so a test gets a client that stops reading
+//! by not calling it. Bytes that cannot be written at once wait here and go out at the next read. Every wait ends after
+//! [`HANG`](crate::HANG) with an error that says what was waited for.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -42,7 +42,7 @@ pub struct Wire {
     output: Option<File>,
     /// None for lines.
     frames: Option<Decoder>,
-    /// What is still to be written.
+    /// Bytes that are still to be written.
     outgoing: VecDeque<u8>,
     incoming: Incoming,
     /// Messages that were read while another was waited for, in order.
@@ -287,7 +287,7 @@ impl Wire {
         self.exit_unread()
     }
 
-    /// Waits for the server to end by itself though nobody reads what it prints.
+    /// Waits for the server to exit by itself although its output is not read.
     pub fn exit_unread(&mut self) -> Result<ExitStatus> {
         let child = self.child.as_mut().ok_or_else(closed)?;
         if let Some(status) = child.try_wait()? {

@@ -34,7 +34,7 @@ pub(super) fn install(folder: &Path, wanted: &[PathBuf]) -> Result<()> {
 mod tests {
     use crate::command::root;
 
-    /// A lock file with addresses would send everybody to the registry of whoever wrote it.
+    /// A lock file with addresses would send every user to the registry of its author.
     #[test]
     fn lock_files_name_no_registry() {
         for folder in ["peers", "peers/bench", "peers/clients"] {

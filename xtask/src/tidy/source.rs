@@ -194,7 +194,7 @@ fn string(text: &str) -> Option<usize> {
     Some(prefix + length)
 }
 
-/// What follows the `r` of a raw string. `r#name` is a word, not a string.
+/// The rest of a raw string after its `r`. `r#name` is a word, not a string.
 fn raw_string(text: &str) -> Option<usize> {
     let hashes = text.len() - text.trim_start_matches('#').len();
     let body = text[hashes..].strip_prefix('"')?;

@@ -140,7 +140,7 @@ fn write(directory: &Path, mebibytes: usize) {
     stay();
 }
 
-/// Stays until somebody ends it, but not longer than any test takes.
+/// Stays until it is killed, but not longer than any test takes.
 fn stay() {
     rest(Duration::from_secs(120));
 }

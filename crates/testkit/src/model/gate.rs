@@ -10,11 +10,11 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 #[derive(Clone, Debug)]
 pub struct Gate(Arc<OwnedFd>);
 
-/// What ended the wait before a gate.
+/// The reason why the wait before a gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Opened,
-    /// The one for whom it would be opened has left.
+    /// The agent that was waiting for the rest of its answer has left.
     Left,
 }
 

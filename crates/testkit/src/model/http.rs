@@ -29,7 +29,7 @@ pub(super) struct Server {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What the acceptor and the server's owner share.
+/// The state that the acceptor and the server's owner share.
 #[derive(Default)]
 struct AcceptorShared {
     stopping: AtomicBool,
@@ -68,7 +68,7 @@ pub(super) struct Stream {
     /// Before which piece to wait, and for what.
     pub(super) stall: Option<(usize, Gate)>,
     pub(super) ending: StreamEnd,
-    /// Called when the agent leaves before all was told.
+    /// Called when the agent leaves before the whole stream was sent.
     pub(super) departed: Box<dyn FnOnce() + Send>,
 }
 
@@ -80,7 +80,7 @@ pub(super) enum StreamEnd {
     Broken,
 }
 
-/// What becomes of a connection.
+/// The state of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// It takes the next request.

@@ -1,7 +1,7 @@
-//! What the model answers, and how badly that is delivered.
+//! The replies of the scripted model, and the faults in their delivery.
 //!
-//! A reply is put together from what is said ([`say`], [`think`], [`call`], [`custom`], joined by [`Reply::and`]) and from
-//! what goes wrong on the way; everything works in both dialects.
+//! A reply is put together from items ([`say`], [`think`], [`call`], [`custom`], joined by [`Reply::and`]) and from the
+//! faults on the way; everything works in both dialects.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub(super) enum ReplyEnd {
     },
 }
 
-/// What an answer is said to have cost.
+/// The token usage that an answer reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens read.
@@ -88,7 +88,7 @@ pub struct Call {
     pub(super) id: Option<String>,
 }
 
-/// What a tool is called with.
+/// The input of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Input {
     /// The text of arguments by name, as most tools have them.
@@ -226,20 +226,20 @@ impl Reply {
         self
     }
 
-    /// What it is said to have cost.
+    /// Sets the reported token usage.
     #[must_use]
     pub fn costing(self, usage: Usage) -> Self {
         self.answer(|answer| answer.usage = usage)
     }
 
-    /// What was said is told, and then the answer fails.
+    /// Sends the items, and then the answer fails.
     #[must_use]
     pub fn failing(self, code: &str, message: &str) -> Self {
         let ending = ReplyEnd::Failed { code: code.to_owned(), message: message.to_owned() };
         self.answer(|answer| answer.ending = ending)
     }
 
-    /// What was said is told, but is not all: `response.incomplete`, or another reason to finish.
+    /// Sends the items, but marks the answer as cut short: `response.incomplete`, or another reason to finish.
     #[must_use]
     pub fn incomplete(self, reason: &str) -> Self {
         let ending = ReplyEnd::Incomplete { reason: reason.to_owned() };

@@ -1,4 +1,4 @@
-//! What is played: turns in order, several roles with turns of their own, or a function for everything.
+//! Scripts: turns in order, several roles with turns of their own, or a function for everything.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::reply::Reply;
 use super::request::Request;
 
-/// What the model says to one request.
+/// The reply of the model to one request.
 pub type ModelTurn = Box<dyn FnOnce(&Request) -> Reply + Send>;
 
 type Function = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 
-/// A role: whose requests are its, and what it says to them.
+/// A role: the requests that belong to it, and the replies to them.
 pub struct Role {
     name: String,
     knows: Box<dyn Fn(&Request) -> bool + Send>,
@@ -67,7 +67,7 @@ impl Script {
         }
     }
 
-    /// What was never asked for, in words; empty if there is nothing.
+    /// The turns that were never requested, in words; empty if there are none.
     pub(super) fn left(&self) -> String {
         let Self::Roles(roles) = self else { return String::new() };
         let left = roles.iter().filter(|role| role.turns.len() > 0);

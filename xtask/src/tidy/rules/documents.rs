@@ -1,4 +1,4 @@
-//! What is written for people: it exists, its links lead somewhere, and it names nobody's machine.
+//! Rules for documents: they exist, their links lead to files, and they name no path of one machine.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::workspace::{File, Workspace};
@@ -17,7 +17,7 @@ const REQUIRED: &[&str] = &[
 /// Folders that exist on one machine only, when they stand at the root of a path. `home` is one with a name behind it.
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
 
-/// Names that stand for anybody in an example, so a home folder of theirs is nobody's.
+/// Names that stand for any user in an example, so a home folder of theirs belongs to no real user.
 const ANYBODY: &[&str] = &["me", "you", "user"];
 
 /// Every required document is there.
@@ -133,7 +133,7 @@ fn begins_a_path(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "_-.~/}>)*$".contains(c))
 }
 
-/// Whether somebody's or something's name follows, rather than a placeholder or the end of the path.
+/// Whether a real name follows, rather than a placeholder or the end of the path.
 fn goes_on(after: &str) -> bool {
     let end = after.find(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
     let name = &after[..end.unwrap_or(after.len())];
