@@ -1,4 +1,5 @@
-//! What is measured against what, and how good it has to be. The bars are promises: they are not moved to be met.
+//! The table of comparisons: each work, its reference, and its bar. The bars are promises: they are not moved to be
+//! met.
 
 use crate::order::WorkSpec;
 use std::fmt;
@@ -11,7 +12,7 @@ pub(crate) struct Comparison {
     pub(crate) rows: Vec<Row>,
 }
 
-/// What ours is held against.
+/// The reference with which ours is compared.
 #[derive(Clone, Debug)]
 pub(crate) enum Reference {
     /// The bare program, doing this.

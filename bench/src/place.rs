@@ -1,4 +1,4 @@
-//! Where the bench keeps what it makes: in the build directory, which is on a real disk and belongs to nobody else.
+//! The folder of the bench: in the build directory, which is on a real disk and which other programs leave alone.
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -72,7 +72,7 @@ struct Temporary(PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What cannot be removed lies in the build directory, where it is nobody's loss.
+        // A folder that cannot be removed stays in the build directory, where it does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

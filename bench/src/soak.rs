@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &SoakArguments) -> Result<()> {
     let server = Server::start(&place)?;
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("seed {seed}, {} clients, {:?}", arguments.clients(), arguments.length());
-    // What keeps the limits of its commands is opened with the first of them, and stays open.
+    // The server opens the descriptors for its commands' limits with the first of them, and keeps them.
     Client::new(&server, seed, WARM_UP).work(Instant::now() + Duration::from_millis(500))?;
     let at_rest = server.settled()?;
     let (tally, weights) = load(&server, seed, arguments)?;
@@ -58,7 +58,7 @@ fn load(server: &Server, seed: u64, arguments: &SoakArguments) -> Result<(Tally,
     std::thread::scope(|scope| {
         for number in 0..arguments.clients() {
             let (sender, client) = (sender.clone(), Client::new(server, seed, number));
-            // The receiver is there until every client has told.
+            // The receiver is there until every client has sent its tally, so the error is ignored.
             scope.spawn(move || drop(sender.send(client.work(until))));
         }
         drop(sender);
@@ -120,7 +120,7 @@ impl Server {
         Weight::of(self.child.id())
     }
 
-    /// What it weighs when nobody is connected and all is said and done.
+    /// The weight of the server when no client is connected and all processes have ended.
     fn settled(&self) -> Result<Weight> {
         let deadline = Instant::now() + Duration::from_secs(10);
         let mut least = self.weight()?;

@@ -45,7 +45,7 @@ pub(super) fn run(client: &mut Client, script: &str) -> Result<Value> {
     Ok(result)
 }
 
-/// What Codex's model is to do, call by call.
+/// The steps of Codex's model, call by call.
 pub(super) enum CodexStep {
     /// Starts a command on a terminal.
     Exec(String),
@@ -99,7 +99,7 @@ pub(super) fn wall_seconds(result: &str) -> Result<f64> {
     rest.and_then(|rest| rest.parse().ok()).with_context(|| format!("no wall time in {result}"))
 }
 
-/// What the command printed, as far as the result shows it.
+/// The output of the command, as far as the result shows it.
 pub(super) fn output(result: &str) -> &str {
     result.split_once("Output:\n").map_or("", |(_, output)| output)
 }

@@ -83,7 +83,7 @@ fn seq(lines: u64) -> String {
     format!("seq {}", lines * 78 / 9 + lines / 12)
 }
 
-/// What is printed, in a file, and what an honest answer says about it.
+/// The printed output as a file, and the facts that a correct answer must report about it.
 struct Log {
     path: PathBuf,
     bytes: u64,
@@ -190,7 +190,7 @@ fn through_windlass(server: &mut Client, script: &str, log: &Log) -> Result<(f64
     Ok((took.as_secs_f64() * 1e3, gained.max(0.0) / 1024.0))
 }
 
-/// What it takes just to have the bytes in a file, by whoever reads them.
+/// The time to get the same bytes into a file with a reader that does nothing else.
 fn through_a_shim(script: &str, log: &Log) -> Result<f64> {
     let path = log.path.with_extension("kept");
     let mut file = File::create(&path)?;

@@ -43,7 +43,7 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-J", "-S", "-"])
     }
 
-    /// What the screen shows.
+    /// The text on the screen.
     pub(super) fn screen(&self) -> Result<String> {
         self.run(&["capture-pane", "-p"])
     }

@@ -15,7 +15,7 @@ use windlass_testkit::bytes::Noise;
 use windlass_testkit::wire::{Message, RequestId, Wire};
 use windlass_testkit::{HANG, survivors};
 
-/// What was done, and how often.
+/// Counts of everything that the clients did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     rounds: u64,
@@ -125,7 +125,7 @@ impl Client {
     }
 }
 
-/// What is under way on one connection.
+/// The jobs and requests under way on one connection.
 #[derive(Default)]
 struct Round {
     jobs: BTreeMap<String, Job>,

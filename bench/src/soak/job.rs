@@ -79,7 +79,7 @@ impl Job {
         job
     }
 
-    /// What is written comes back, and ends when the input does.
+    /// A program that echoes its input, and ends with it.
     fn echoing(noise: &mut Noise, name: &str) -> Self {
         let (mut controls, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..noise.word() % 8 {

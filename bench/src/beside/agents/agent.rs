@@ -12,7 +12,7 @@ use windlass_sys::process::{How, Pid, Process};
 use windlass_testkit::codex::{self, Configuration};
 use windlass_testkit::model::{MODEL, Model};
 
-/// What commands may touch. Ours and Codex's are called the same.
+/// The sandbox of commands. Windlass and Codex use the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sandbox {
     None,
@@ -80,7 +80,7 @@ impl Agent {
     }
 }
 
-/// Ours, with as many sub-agents as somebody may want.
+/// `windlass agent`, with no low limit on the number of sub-agents.
 fn windlass(around: &RowContext, home: &Path, model: &Model) -> Result<Command> {
     let program = around.place.program.with_file_name("windlass");
     ensure!(program.exists(), "{} is missing: build the workspace first", program.display());

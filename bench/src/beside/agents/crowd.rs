@@ -13,9 +13,9 @@ use windlass_testkit::model::{Gate, Model, Reply, Request, call, say};
 
 pub(super) const NAMES: [&str; 3] = ["agent-50", "agent-50-time", "agent-50-memory"];
 
-/// What a sub-agent is asked for, and nobody else.
+/// The task of a sub-agent. Its text occurs in no other agent's task.
 const TASK: &str = "Run the errand";
-/// What it says in the end, and nobody else.
+/// The last message of a sub-agent. No other agent says it.
 const LAST_WORDS: &str = "errand-is-run";
 
 pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
@@ -95,7 +95,7 @@ impl Crowd {
         say(LAST_WORDS)
     }
 
-    /// Starts all of them, and is then told of each that has finished.
+    /// Starts all sub-agents, and then counts the notices that they have finished.
     fn answer_the_lead(&self, request: &Request) -> Reply {
         if request.results().is_empty() {
             let start =

@@ -21,7 +21,7 @@ const PROGRAM: &str = "/bin/true";
 const COMPOUND: &str = "/bin/true && /bin/true";
 const STEP: &str = "from the model's answer with a call of /bin/true to the next request";
 
-/// What every round came to, figure by figure.
+/// The figures of every round.
 struct Rounds {
     who: Who,
     first: f64,

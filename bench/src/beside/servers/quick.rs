@@ -48,7 +48,7 @@ pub(super) fn measure(around: &RowContext, dialect: ServerKind) -> Result<Vec<Fi
 
 type Figures = Vec<(Who, Samples)>;
 
-/// Somebody who runs it, one after the other or many at once.
+/// A contender that runs it, one after the other or many at once.
 struct Runner {
     one: Box<dyn FnMut() -> Result<()>>,
     many: Box<dyn FnMut(usize) -> Result<()>>,

@@ -97,7 +97,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for the end of any program; output on the way is nobody's.
+    /// Waits for the end of any program; discards output on the way.
     pub(super) fn ended(&mut self) -> Result<()> {
         loop {
             match self.event_before(None)? {
@@ -126,7 +126,7 @@ impl Server {
         Ok(())
     }
 
-    /// Hands on every piece of output until somebody says that it is enough, or a program ends.
+    /// Passes on every piece of output until `take` returns that it is enough, or a program ends.
     pub(super) fn output(&mut self, mut take: impl FnMut(&[u8]) -> Result<Enough>) -> Result<()> {
         let mut bytes = Vec::new();
         loop {

@@ -48,7 +48,7 @@ struct Crowd {
     at_a_time: usize,
 }
 
-/// What came of it.
+/// The figures of one crowd.
 struct Outcome {
     who: Who,
     started: usize,
@@ -163,7 +163,7 @@ fn start(server: &mut Server, crowd: Crowd, file: &str) -> Result<(usize, Instan
     Ok((up.len(), last))
 }
 
-/// Whoever outlived the server does not outlive the measurement.
+/// Kills the processes that outlived the server, so that they do not outlive the measurement.
 fn end(left: &[String]) -> Result<()> {
     for line in left {
         let pid = line.split(' ').next().and_then(|pid| Pid::from_raw(pid.parse().ok()?));
