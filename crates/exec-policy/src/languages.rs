@@ -191,7 +191,7 @@ fn reads_only(statements: &str) -> bool {
     text.split(';').map(str::trim).all(is_reading) && !words().any(|word| CHANGING.contains(&word))
 }
 
-/// Whether a pragma only tells something: it assigns nothing, and what is in parentheses is a name.
+/// Whether a pragma only reads: it assigns nothing, and the text in parentheses is a name.
 fn is_query(pragma: &str) -> bool {
     const ABOUT_TABLES: [&str; 10] = [
         "table_info",

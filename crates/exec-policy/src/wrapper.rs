@@ -24,7 +24,7 @@ use crate::rule::{CommandWords, is_usual_program};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
-/// A command as it was found.
+/// A command as the parser found it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) words: &'a [Word],
@@ -36,7 +36,7 @@ pub(crate) struct Given<'a> {
     pub(crate) fed: bool,
     /// The shell that runs it.
     pub(crate) shell: ShellKind,
-    /// Whether it stands in the script itself, and is not carried by another command.
+    /// Whether it stands in the script itself, and is not run by a wrapper.
     pub(crate) direct: bool,
     /// Whether the script has arrays.
     pub(crate) arrays: bool,
@@ -141,12 +141,12 @@ impl Look {
         }
     }
 
-    /// It is asked about, whatever rules allow.
+    /// The command is asked about, whatever rules allow.
     fn ask(&mut self, why: impl Into<String>) {
         self.ask_at_least(Strength::Always, why);
     }
 
-    /// It is asked about, unless a rule allows it by name.
+    /// The command is asked about, unless a rule allows it by name.
     fn ask_unless_named(&mut self, why: impl Into<String>) {
         self.ask_at_least(Strength::UnlessNamed, why);
     }
@@ -160,15 +160,15 @@ impl Look {
         self.carried.push(carried);
     }
 
-    /// A command that is carried as it is; nothing, if there is none.
+    /// The command that a wrapper runs as it is; none, if no words are left.
     fn carry_command(&mut self, carrier: &str, words: &[Word]) {
         if !words.is_empty() {
             self.carry(carrier, Carried::Command(words.to_vec()));
         }
     }
 
-    /// It adds nothing to what it carries, if it is the program that it seems to be. A redirection is a matter of the command
-    /// that it carries; a script may hold none, and then the carrier itself has made the file.
+    /// The wrapper adds nothing to the command that it runs, if it is the program that it seems to be. A redirection
+    /// belongs to the command that it runs; a script may hold none, and then the wrapper itself has made the file.
     fn is_transparent(&mut self, given: &Given<'_>) {
         let carries_command = matches!(self.carried[..], [Carried::Command(_)]);
         let is_usual = given.words[0].text().is_some_and(is_usual_program);
@@ -188,7 +188,7 @@ fn joined(words: &[Word]) -> Word {
     }
 }
 
-/// The first words of what is perhaps a command: enough for every rule, and bounded however many follow.
+/// The first words of a possible command: enough for every rule, and bounded however many follow.
 fn head(words: &[Word]) -> Vec<Word> {
     const MOST: usize = 32;
     words[..words.len().min(MOST)].to_vec()

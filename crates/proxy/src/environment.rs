@@ -13,7 +13,7 @@ pub enum AllProxy {
     /// providers are built on, looks at this variable first thing and fails if its SOCKS extra is not installed.
     #[default]
     Socks,
-    /// `http`: nothing trips over it. Protocols other than HTTP go through `CONNECT`, and FTP does not go.
+    /// `http`: no client fails over it. Protocols other than HTTP go through `CONNECT`, and FTP does not work.
     Http,
 }
 
@@ -24,7 +24,7 @@ pub enum AllProxy {
 pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static str, String)> {
     let http = format!("http://127.0.0.1:{port}");
     let all = match all {
-        // With the `h`, names are looked up by us. There is no name server in the namespace.
+        // With the `h`, the proxy looks names up. There is no name server in the namespace.
         AllProxy::Socks => format!("socks5h://127.0.0.1:{port}"),
         AllProxy::Http => http.clone(),
     };
@@ -41,8 +41,8 @@ pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static
         ("all_proxy", all),
         ("NO_PROXY", direct.clone()),
         ("no_proxy", direct),
-        // npm and yarn read HTTPS_PROXY when they are not configured; what a user's .npmrc says of the network outside
-        // does not hold in here, and only a variable outranks it.
+        // npm and yarn read HTTPS_PROXY when they are not configured. A user's .npmrc may name a proxy of the outer
+        // network, which cannot be reached from the namespace, and only a variable outranks it.
         ("npm_config_proxy", http.clone()),
         ("npm_config_https_proxy", http),
         // Node's own fetch and http ignore all of the above unless this is set (since 22.21 and 24.0).
@@ -64,7 +64,7 @@ fn direct(allow: &AllowList) -> String {
     inner.map(|(written, _)| *written).collect::<Vec<_>>().join(",")
 }
 
-/// That a listed name of the loopback address, and no other name of it, leads outside.
+/// Checks that a listed name of the loopback address goes through the proxy, and no other name of it.
 pub fn remark_on_loopback(allow: &AllowList) -> Option<String> {
     let inner = direct(allow);
     let named: Vec<&str> = ["localhost", "127.0.0.1", "::1"]

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The longest name that the system of names can hold.
+/// The longest name that DNS can hold.
 const NAME_LIMIT: usize = 253;
 /// The longest part between two dots.
 const LABEL_LIMIT: usize = 63;
@@ -23,7 +23,7 @@ pub struct Target {
 pub enum Host {
     /// To be looked up.
     Name(Name),
-    /// As it is. An IPv4 address in the clothes of IPv6 has been undressed.
+    /// The address itself. An IPv4 address that was mapped into IPv6 has become IPv4 again.
     Address(IpAddr),
 }
 
@@ -34,7 +34,7 @@ pub struct Name(String);
 /// Why something is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadHost {
-    /// Nothing is there.
+    /// The text is empty.
     #[error("the host is empty")]
     Empty,
     /// The name or a part of it is too long.
@@ -90,7 +90,7 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// When it is none.
+    /// When it is not a valid name.
     pub fn parse(text: &str) -> Result<Self, BadHost> {
         let text = text.strip_suffix('.').unwrap_or(text);
         if text.is_empty() {
@@ -177,7 +177,7 @@ fn is_of_names(character: char) -> bool {
         '\0'..='\x7f' => false,
         // Invisible characters, those that turn the direction of writing, and other alphabets' dots.
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => false,
-        // And what stands for bytes that are no text at all.
+        // Also the replacement character, which stands for bytes that are not UTF-8.
         '\u{fffd}' => false,
         '\u{ad}' | '\u{feff}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => false,
         other => !other.is_control() && !other.is_whitespace(),

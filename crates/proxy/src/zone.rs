@@ -1,7 +1,8 @@
 //! Which part of the network an address lies in. Only [`Zone::Public`] may be reached without being listed as an address.
 //!
-//! What is not known to be public counts as something else: new special ranges appear, and the safe answer is no. An IPv6
-//! address that carries an IPv4 address within lies where that one lies, because some gateway will send it there.
+//! An address that is not known to be public gets another zone: new special ranges appear, and the safe answer is to
+//! refuse. An IPv6 address that embeds an IPv4 address has the zone of that one, because some gateway will send packets
+//! there.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

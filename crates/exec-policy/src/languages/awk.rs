@@ -50,7 +50,7 @@ fn code_of(program: &str) -> Option<String> {
     Some(code)
 }
 
-/// Whether a slash divides is known by what stands before it. Where that is not certain, it divides: then the regular
+/// Whether a slash divides depends on the text before it. Where that is not certain, it divides: then the regular
 /// expression behind it is taken for code, which at worst asks once too often.
 fn begins_regex(code: &str) -> bool {
     let before = code.trim_end_matches([' ', '\t', '\\']);

@@ -323,7 +323,7 @@ impl Parser<'_> {
     }
 }
 
-/// Where the text of `${…}` or `$name` comes from, by what stands between the braces.
+/// The source of the text of `${…}` or `$name`, by the text between the braces.
 fn origin(body: &str) -> ExpansionOrigin {
     let is_name = |text: &str| variable_name(text) == Some(text);
     match body.strip_prefix('#') {

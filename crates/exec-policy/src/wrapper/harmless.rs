@@ -155,7 +155,7 @@ impl Builtin<'_> {
         true
     }
 
-    /// A word that names a variable. Keys that are not plain numbers are evaluated.
+    /// A word that names a variable. Array indices that are not plain numbers are evaluated.
     fn reference(&mut self, word: &Word) {
         if !word.is_reference() {
             self.evaluated.push(word.clone());
@@ -178,7 +178,7 @@ impl Builtin<'_> {
         true
     }
 
-    /// Whether the options are among these letters. What may turn into an option is none of them.
+    /// Whether the options are among these letters. A word that may expand to an option does not count as one of them.
     fn letters(&self, letters: &str) -> bool {
         self.arguments.iter().all(|word| match word.beginning().strip_prefix('-') {
             Some(_) => word.text().is_some_and(|text| text[1..].chars().all(|c| letters.contains(c))),
@@ -273,7 +273,7 @@ impl Builtin<'_> {
                 _ => self.reference(word),
             }
             if attributes.integer {
-                // Whatever is assigned to it later is evaluated too.
+                // Values that are assigned to it later are evaluated too.
                 self.evaluated.push(Word::variable(name));
             }
         }

@@ -179,8 +179,8 @@ const EDITORS: &[(&[&str], &[&str])] = &[
     (&["hx", "helix", "micro"], &["-c", "--config", "-config-dir", "-plugin"]),
 ];
 
-/// Programs that are no use without commands from their input, some of which run others. Editors and debuggers read theirs from
-/// the terminal; where that is a pipe or a file, they read commands from it too.
+/// Programs that are useless without commands from their input, some of which run others. Editors and debuggers read
+/// theirs from the terminal; where their input is a pipe or a file, they read commands from it too.
 const ALWAYS_READING: [&str; 3] = ["ed", "ex", "red"];
 
 const CODE: &str = "it runs code of another language that is not looked at";
@@ -241,7 +241,7 @@ impl Interpreter {
             {
                 return;
             }
-            // Files are found by their names then.
+            // The first word is then found as a file by its name.
             finds_files |= word.is("--test");
             if let Some(at) = self.module_option(text) {
                 let attached = Some(word.from(at + 1)).filter(|module| !module.is(""));

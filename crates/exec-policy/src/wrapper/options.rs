@@ -1,5 +1,5 @@
-//! Options of programs that carry commands: where they end, and which of them take a value. An option that is not known
-//! could hide where the command begins, so it is reported, not guessed.
+//! Options of wrappers: where they end, and which of them take a value. An unknown option could hide where the command
+//! begins, so it is reported, not guessed.
 
 use crate::word::{Split, Word};
 
@@ -19,7 +19,7 @@ const LONGEST_BUNDLE: usize = 256;
 pub(super) enum ArgumentStep {
     /// An option, with its value if it takes one.
     Option(String, Option<Word>),
-    /// Something that is no option, at this place.
+    /// An operand, at this place.
     Operand(usize),
     /// Something that is not understood.
     Strange(String),
@@ -33,7 +33,7 @@ pub(super) struct ArgumentWalk<'a> {
     /// The rest of a word with several short options.
     cluster: Option<Word>,
     ended: bool,
-    /// Whether a word was met that may turn into several.
+    /// Whether a word was met that may expand to several.
     pub(super) doubtful: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> ArgumentWalk<'a> {
         self.at
     }
 
-    /// Takes everything that is left as operands.
+    /// Takes all remaining words as operands.
     pub(super) fn end_options(&mut self) {
         self.ended = true;
     }

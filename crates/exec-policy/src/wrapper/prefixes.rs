@@ -10,7 +10,7 @@ use crate::word::Word;
 struct Prefix {
     names: &'static [&'static str],
     spec: Spec,
-    /// How many words stand before the command.
+    /// The number of words between the program and the command.
     operands: usize,
     /// Whether `name=value` may stand before the command.
     settings: bool,
@@ -19,9 +19,10 @@ struct Prefix {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Only what it runs counts; without a command it does nothing.
+    /// Only the command that it runs counts; without a command it does nothing.
     Transparent,
-    /// It changes who or where one is, and is judged itself; without a command it starts a shell.
+    /// It changes the user, the machine or the root directory, and is judged itself; without a command it starts a
+    /// shell.
     Elevated,
 }
 
@@ -329,7 +330,7 @@ fn split_string(value: Option<&Word>, rest: &[Word], look: &mut Look) {
     }
 }
 
-/// Our own ways to run a command.
+/// The ways in which `windlass` itself runs a command.
 fn of_windlass(given: &Given<'_>, look: &mut Look) {
     const RUN: Spec = Spec {
         shorts: "te:C:n:h",

@@ -57,7 +57,7 @@ fn input(name: &str, given: &Given<'_>, (shell, look): (ShellKind, &mut Look)) {
 }
 
 impl<'a> ShellInvocation<'a> {
-    /// Reads options until the first word that is none. `Err`: why it is not understood.
+    /// Reads options until the first operand. `Err`: the reason why they are not understood.
     fn read(words: &'a [Word]) -> Result<Self, String> {
         const SPEC: Spec = Spec {
             shorts: "abcefhiklmnprstuvxBCDEHPTO:o:",

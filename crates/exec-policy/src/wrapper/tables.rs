@@ -135,7 +135,7 @@ fn option((name, style): (&str, Style), found: &FoundOption, look: &mut Look) {
     }
 }
 
-/// Whether a command is what such options are there for: a compressor, ssh, or a pager, with plain options.
+/// Whether a command is a usual value of such options: a compressor, ssh, or a pager, with plain options.
 fn is_usual(command: &str) -> bool {
     const USUAL: [&str; 18] = [
         "gzip", "pigz", "bzip2", "pbzip2", "lbzip2", "xz", "pxz", "pixz", "zstd", "zstdmt", "lz4", "lzop",

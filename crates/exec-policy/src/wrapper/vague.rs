@@ -1,11 +1,11 @@
-//! Programs that run others behind options that are in no table: whatever in their arguments may be a command is held against the
-//! rules, and a rule that allows such a program by its name alone does not cover it.
+//! Programs that run others behind options that are in no table: every argument that may be a command is compared with
+//! the rules, and a rule that allows such a program by its name alone does not cover it.
 
 use super::{Carried, Given, Look, Strength, head};
 use crate::script::ShellKind;
 use crate::word::Word;
 
-/// Their names.
+/// The names of these programs.
 const VAGUE: &str = " alacritty ansible apply arch arch-chroot argv0 asciinema bear box64 bpftrace bsub bwrap capsh ccache cgexec chpst \
     chruby-exec clush concurrently coresched cpulimit cpuset cronic cross-env cross-env-shell daemon daemonize dbclient \
     dbus-launch dchroot distcc distrobox-enter dotenv dropbear-ssh dsh dtrace dtruss dzdo entr env-cmd envconsul envdir \
@@ -48,7 +48,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     }
 }
 
-/// Everything behind the name that may be a command is looked at.
+/// Judges every word behind the name that may be a command.
 pub(super) fn vague(name: &str, words: &[Word], look: &mut Look) {
     look.carrier = Some(name.to_owned());
     for place in 1..words.len().min(VAGUE_WORDS) {

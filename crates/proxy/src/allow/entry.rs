@@ -84,7 +84,7 @@ pub enum BadEntry {
         "`*` can only be the first part of a name, as in `*.example.com`, or a port, as in `example.com:*`"
     )]
     Star,
-    /// The length of the prefix is none.
+    /// The length of the prefix is not valid.
     #[error("the number after `/` is not a count of bits of this address")]
     Prefix,
     /// The address has bits beyond its prefix.

@@ -27,7 +27,7 @@ impl Account {
 
     pub(crate) fn reached(&mut self, address: SocketAddr) {
         self.address = Some(address);
-        // Connecting is not idling.
+        // The time of connecting does not count as idle.
         self.traffic.carried(Direction::Out, 0);
     }
 

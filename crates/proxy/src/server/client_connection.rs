@@ -36,7 +36,7 @@ pub(crate) struct ClientConnection {
     deadline: Instant,
 }
 
-/// Why nothing more comes from a client.
+/// The reason why a client sends nothing more.
 pub(crate) enum Silence {
     /// It has gone.
     Gone,
@@ -44,7 +44,7 @@ pub(crate) enum Silence {
     Late,
 }
 
-/// The far side was reached.
+/// A connection to the far side, with its account.
 pub(crate) struct Reached {
     pub(crate) far: TcpStream,
     pub(crate) account: Account,
@@ -58,7 +58,7 @@ impl ClientConnection {
         Self { shared, client, unread: Vec::new(), id, deadline }
     }
 
-    /// Does what the client wants, or says why not, until the connection is over.
+    /// Serves the client's request, or refuses it, until the connection is over.
     pub(crate) async fn serve(mut self) {
         if let Err(silence) = self.more().await {
             return self.fell_silent(&silence);
@@ -73,10 +73,10 @@ impl ClientConnection {
         }
     }
 
-    /// Reads more of what the client wants.
+    /// Reads more of the client's request.
     pub(crate) async fn more(&mut self) -> Result<(), Silence> {
         self.unread.reserve(READ);
-        // timer: a client that never says what it wants gives its place to others.
+        // timer: a client that never completes its request gives its place to others.
         match timeout_at(self.deadline, self.client.read_buf(&mut self.unread)).await {
             Ok(Ok(1..)) => Ok(()),
             Ok(Ok(0) | Err(_)) => Err(Silence::Gone),
@@ -84,7 +84,7 @@ impl ClientConnection {
         }
     }
 
-    /// Decides about a target, and tells.
+    /// Judges a target, and reports the decision.
     pub(crate) async fn decide(
         &self,
         protocol: Protocol,
@@ -106,7 +106,7 @@ impl ClientConnection {
         judgement.verdict
     }
 
-    /// Takes a way that was allowed.
+    /// Connects by a route that was allowed.
     pub(crate) async fn reach(&self, way: &Upstream) -> io::Result<Reached> {
         let mut account = Account::open(Arc::clone(&self.shared), self.id);
         let connected: io::Result<(TcpStream, SocketAddr)> = self.shared.connect(way).await;
@@ -154,7 +154,7 @@ impl ClientConnection {
             }
             io::Result::Ok(())
         };
-        // timer: a client that neither reads nor goes is left after all. A farewell that fails is one, too.
+        // timer: a client that neither reads nor closes is cut off in the end. So is one to which writing fails.
         let _ = timeout(LINGER_TIME, farewell).await;
     }
 }

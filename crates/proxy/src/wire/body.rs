@@ -85,7 +85,7 @@ impl Body {
         }
     }
 
-    /// How many of these bytes belong to the body. What follows them is no part of it.
+    /// How many of these bytes belong to the body. The bytes after them are not part of it.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, BadBody> {
         match self {
             Self::Length(left) => {

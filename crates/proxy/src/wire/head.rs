@@ -1,5 +1,6 @@
-//! The head of an HTTP message: a first line, fields, an empty line. Strict, because what two programs read in two ways is
-//! how requests are smuggled: lines end with CR LF and nothing else, and no field goes on in the next line.
+//! The head of an HTTP message: a first line, fields, an empty line. Parsing is strict, because requests are smuggled
+//! through texts that two programs read in two ways: lines end with CR LF and nothing else, and no field goes on in the
+//! next line.
 
 /// A head in its parts.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::allow::Unlisted;
 use crate::decision::DenyReason;
 use crate::host::{Host, Target};
 
-/// An answer of ours, in HTTP.
+/// An answer that the proxy itself gives, in HTTP.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ErrorReply {
     status: u16,
@@ -34,7 +34,7 @@ impl ErrorReply {
         Self::plain(502, &format!("{target} is allowed, and cannot be reached: {why}"))
     }
 
-    /// For a far side whose answer is none.
+    /// For a far side whose answer is not valid HTTP.
     pub(crate) fn bad_answer(error: BadHead) -> Self {
         Self::plain(502, &format!("the answer of the far side is no HTTP: {error}"))
     }

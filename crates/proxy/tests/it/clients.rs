@@ -68,7 +68,7 @@ async fn curl_reaches_a_listed_host_by_every_protocol() {
     let (server, _requests) = web().await;
     let mut rig = Rig::start(&["allowed.test"], server).await;
     let proxy = rig.address.to_string();
-    // Told by its option, and by ALL_PROXY alone.
+    // The proxy is given by its option, and by ALL_PROXY alone.
     for words in [
         &["curl", "-sS", "--socks5-hostname", &proxy, PAGE][..],
         &["env", "-u", "http_proxy", "curl", "-sS", PAGE],

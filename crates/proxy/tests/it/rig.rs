@@ -1,4 +1,4 @@
-//! A proxy with names of its own, and clients that say exactly what a test wants said.
+//! A fixture: a proxy with names of its own, and clients that send exactly the bytes that a test wants.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,7 +18,7 @@ use windlass_proxy::{AllowList, Options, Proxy};
 /// How long anything may take before it counts as hung.
 pub(crate) const HANG: Duration = windlass_testkit::HANG;
 
-/// A public address, as far as anybody can tell. Nothing is ever sent to it: see [`Roads`].
+/// An address that counts as public. Nothing is ever sent to it: see [`Roads`].
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 
 /// The addresses that a name resolves to, the first time, the second time, and so on; the last answer stays.

@@ -78,7 +78,7 @@ fn every_program_that_a_trace_shows_is_among_the_commands_found() {
                 wrong.push(format!("{program} is not among the commands of: {script}"));
             }
         }
-        // A carrier is judged by the commands that it carries.
+        // A wrapper is judged by the commands that it runs.
         for (rules, allowed) in [(&policies.nothing, &CARRIERS[..]), (&policies.listed, &carried)] {
             let is_other = |path: &String| !allowed.contains(&path.rsplit('/').next().unwrap_or_default());
             let is_allowed = rules.judge_script(script, ShellKind::Bash).verdict == Verdict::Allow;
