@@ -13,7 +13,7 @@ pub enum CursorKeys {
     Application,
 }
 
-/// Why a name is no key.
+/// The reason why a name is not that of a key.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KeyError {
     /// Nothing is called that.
@@ -45,7 +45,7 @@ pub fn key(name: &str, cursor_keys: CursorKeys) -> Result<Vec<u8>, KeyError> {
 /// The bytes of several keys, one after the other.
 ///
 /// # Errors
-/// The first name that is no key.
+/// The first name that is not that of a key.
 pub fn keys<'a>(
     names: impl IntoIterator<Item = &'a str>,
     cursor_keys: CursorKeys,

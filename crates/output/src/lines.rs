@@ -30,7 +30,7 @@ pub struct LineRange {
     pub last: LineNumber,
 }
 
-/// Why a text is no range of lines.
+/// The error for a text that is not a range of lines.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("not a range of lines: {given:?} (write 10..20, 10.., ..20 or 10)")]
 pub struct LineRangeError {
@@ -245,7 +245,8 @@ impl GrepLine {
         self.raw = self.raw.cover(piece.raw);
     }
 
-    /// Looks for the pattern. Where not all of the line is there, its end is not known, so nothing matches that needs to know it.
+    /// Searches the line for the pattern. While part of the line is missing, its end is not known, so patterns that
+    /// depend on the end do not match.
     fn search(&mut self, pattern: &Pattern) -> bool {
         let Some(found) = pattern.find(&self.text) else { return false };
         if self.cut.after && !self.matches_whatever_follows(pattern) {

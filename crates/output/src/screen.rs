@@ -67,7 +67,7 @@ pub struct CursorPosition {
     pub column: u16,
 }
 
-/// A terminal without scrollback: history is the journal's business.
+/// A terminal without scrollback: the journal keeps the history.
 pub struct Screen {
     terminal: Term<Mailbox>,
     parser: Processor<NeverLate>,
@@ -201,7 +201,7 @@ impl Dimensions for ScreenSize {
     }
 }
 
-/// Where the emulator, which calls back while it is being fed, leaves what it wants to say.
+/// The mailbox between the emulator, which calls back while it is being fed, and the screen.
 #[derive(Clone)]
 struct Mailbox(Arc<Mutex<TerminalReplies>>);
 

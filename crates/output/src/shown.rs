@@ -66,7 +66,7 @@ impl Shown {
         self
     }
 
-    /// A word of ours and a text on one line.
+    /// A word of the program and a foreign text on one line.
     pub fn beside(word: &'static str, shown: &Self) -> Self {
         Self { text: format!("{word} {}", shown.text), left_out: shown.left_out }
     }

@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_proxy_that_looks_for_a_server_keeps_none_from_announcing_itself() {
-        // Port 1, which no server of Windlass can have.
+        // Port 0, which no server of Windlass can have.
         const PORT: u16 = 0;
         let over = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {

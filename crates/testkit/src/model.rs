@@ -181,8 +181,8 @@ impl EndpointShared {
         self.changed.notify_all();
     }
 
-    /// Plays the next turn of the one who asks; also says which number the request has, from 1. The turn runs without the
-    /// lock: it may take its time, and others are answered meanwhile.
+    /// Plays the next turn for this request; also returns the number of the request, from 1. The turn runs without the
+    /// lock: it may take its time, and other requests are answered meanwhile.
     fn play(&self, request: &Request) -> (usize, Reply) {
         let mut number = 0;
         let mut turn = None;
@@ -251,7 +251,7 @@ fn converse(asked: &ReceivedRequest, dialect: RequestDialect, stage: &Arc<Endpoi
     HttpReply::Events(delivered(&reply, &events, Box::new(departed)))
 }
 
-/// The events, with what goes wrong on their way.
+/// The events, with the scripted faults of their delivery.
 fn delivered(reply: &Reply, events: &[ScriptedEvent], departed: Box<dyn FnOnce() + Send>) -> Stream {
     let delivery = &reply.delivery;
     let mut pieces: Vec<Vec<u8>> = events.iter().map(|event| piece(event, delivery.garbage)).collect();

@@ -64,7 +64,7 @@ fn words(pid: u32) -> (Vec<u8>, Vec<u8>) {
     for _ in 0..LONGEST_CHANGE {
         let (command, environment) = (read("cmdline"), read("environ"));
         let is_settled = !environment.is_empty() && environment == before;
-        // One that is becoming another program can have none for a moment, too.
+        // A process that is executing another program can have none for a moment, too.
         if is_settled || !has_program() && !has_program() {
             return (command, environment);
         }

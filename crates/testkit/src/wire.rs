@@ -50,21 +50,21 @@ pub struct Wire {
     last: i64,
 }
 
-/// Bytes that have come in.
+/// Bytes that were received.
 #[derive(Debug, Default)]
 struct Incoming {
-    /// Longer than what was read: room that is made once need not be cleared again for every read.
+    /// Longer than the received bytes: the buffer is cleared once and reused for every read.
     bytes: Vec<u8>,
     /// Where what was read ends.
     end: usize,
     /// Where the next line begins.
     start: usize,
-    /// Up to where there is no newline.
+    /// Up to here there is no newline.
     looked: usize,
 }
 
 impl Wire {
-    /// Starts the server and says nothing yet. Its standard error goes where the command says.
+    /// Starts the server and sends nothing yet. Its standard error goes where the command says.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
         let input = child.stdin.take().map(|end| File::from(OwnedFd::from(end)));
@@ -235,7 +235,7 @@ impl Wire {
         self.next_line_before(hang_deadline())
     }
 
-    /// The same; an error of the kind [`ErrorKind::TimedOut`] if there is none by then.
+    /// The same; an error of the kind [`ErrorKind::TimedOut`] if no message comes by then.
     pub fn next_line_before(&mut self, deadline: Instant) -> Result<Option<&[u8]>> {
         loop {
             if let Some(line) = self.incoming.find_line() {
@@ -399,7 +399,7 @@ impl Drop for Wire {
         if matches!(child.try_wait(), Ok(Some(_))) {
             return;
         }
-        // One that is just going needs no signal.
+        // A process that is exiting needs no signal.
         let _ = pid_of(child).map(|group| kill_process_group(group, Signal::KILL));
         let _ = child.wait();
     }

@@ -241,7 +241,7 @@ impl Interpreter {
             {
                 return;
             }
-            // The first word is then found as a file by its name.
+            // With `--test` the program finds the files to run by their names.
             finds_files |= word.is("--test");
             if let Some(at) = self.module_option(text) {
                 let attached = Some(word.from(at + 1)).filter(|module| !module.is(""));

@@ -21,7 +21,8 @@ struct Prefix {
 enum Kind {
     /// Only the command that it runs counts; without a command it does nothing.
     Transparent,
-    /// It changes the user, the machine or the root directory, and is judged itself; without a command it starts a
+    /// It changes the user, the root directory, the namespaces or the privileges, and is judged itself; without a
+    /// command it starts a shell.
     /// shell.
     Elevated,
 }

@@ -54,7 +54,7 @@ pub(crate) struct Grid {
     homed: bool,
     /// The last character that was printed, for repetition.
     last: Option<char>,
-    /// Where the bytes begin that the next row is made of, if there is no row.
+    /// The first byte of the next row, while there is no row.
     begin: Offset,
     /// The row that scrolled off last, kept for its memory.
     spare: Option<Line>,
@@ -416,7 +416,8 @@ impl Grid {
         }
     }
 
-    /// Writes the last character `count` times more, but not much more than a row of it: a few bytes must not become megabytes.
+    /// Writes the last character `count` times more, but not much more than a row of it: a few bytes of input must not
+    /// become megabytes.
     pub(crate) fn repeat(&mut self, count: usize, raw: Offset, out: &mut View) {
         let Some(what) = self.last.filter(|_| !self.alternate) else { return };
         self.homed = false;

@@ -1,5 +1,5 @@
-//! The newest lines of output that has no terminal, which cursor movements can still reach and rewrite; older ones leave it for
-//! good.
+//! The newest lines of output that has no terminal, which cursor movements can still reach and rewrite; older ones
+//! leave it and never change again.
 //!
 //! The page is unbounded to the right: a long line is one line, not several rows, because a log has no width. It has no
 //! height either, so a row number means nothing on it: text that a program sends to an address, or draws on the alternate
@@ -34,7 +34,7 @@ pub(crate) struct Page {
 /// The alternate screen of the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Alternate {
-    /// Output of a pipe has none: what is drawn there is text.
+    /// The output of a pipe has no alternate screen: text drawn there is text of the log.
     None,
     /// Of a terminal whose output is followed line by line.
     Left,
@@ -45,7 +45,7 @@ enum Alternate {
 /// Where in its line the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CursorColumn {
-    /// Behind the last character of a plain line, whatever column that is.
+    /// Behind the last character of a plain line, without a computed column.
     End,
     Column(usize),
     /// On no line of the page: text that is printed begins a new line, at this column. The row is the one that was addressed.
@@ -192,7 +192,7 @@ impl Page {
             return;
         }
         match (self.row.checked_add_signed(rows), self.top) {
-            // Above a line that an address began lie lines that have nothing to do with it.
+            // The lines above one that an address began are unrelated to it.
             (None, Some(top)) => {
                 let row = top.saturating_add_signed(rows.saturating_add_unsigned(self.row));
                 self.place = CursorColumn::NewLine { row: Some(row), column };
@@ -301,7 +301,7 @@ impl Page {
         }
     }
 
-    /// Begins a new page; the lines of this one can change no more.
+    /// Begins a new page; the lines of the old one can no longer change.
     pub(crate) fn turn(&mut self, raw: Offset, out: &mut View) {
         while self.lines.len() > 1 && self.lines.back().is_some_and(Line::is_empty) {
             self.lines.pop_back();

@@ -15,8 +15,8 @@ pub fn unfinished(bytes: &[u8]) -> usize {
     unfinished_code(near).unwrap_or_else(|| unfinished_character(near))
 }
 
-/// Whether the alternate screen may have been entered after it was left last, by a look at the ends of the codes that do it. The
-/// answer costs next to nothing; a screen that is fed with the same bytes knows for sure.
+/// Whether the alternate screen may have been entered after it was left last, by a search for the ends of the codes
+/// that do it. The answer costs next to nothing and may err; a screen that is fed with the same bytes knows for sure.
 #[must_use]
 pub fn may_end_on_alternate_screen(bytes: &[u8]) -> bool {
     let last =

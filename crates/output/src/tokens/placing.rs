@@ -5,7 +5,7 @@
 /// Bytes of a key that the token does not fill. No text contains this byte, so no text is taken for a shorter token.
 pub(crate) const PADDING: u8 = 0xff;
 
-/// The rank, in three bytes, of what is no token.
+/// The rank, in three bytes, of bytes that are not a token.
 pub(crate) const NO_TOKEN: [u8; 3] = [0xff; 3];
 
 /// The longest token in the table of short ones.

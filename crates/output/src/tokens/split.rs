@@ -343,7 +343,7 @@ const fn within(bytes: u64, first: u8, last: u8) -> u64 {
 /// The highest bit of each byte that is an ASCII letter.
 #[inline]
 const fn letters(bytes: u64) -> u64 {
-    // This bit is all that tells upper from lower case; it makes letters of nothing else.
+    // Only this bit distinguishes upper from lower case; it makes letters of nothing else.
     within(bytes | (EACH * 0x20), b'a', b'z')
 }
 

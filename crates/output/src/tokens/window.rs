@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every piece that the masks tell is one by the rules, too.
+    /// Checks that every piece that the masks find is also one by the rules.
     fn check<R: Rules>(text: &str) -> usize {
         let Some(window) = text.as_bytes().first_chunk() else { return 0 };
         let mut starts = Glance::at(window, R::WORDS).starts & !1;

@@ -1,4 +1,4 @@
-//! A gate that a test opens: a level, so that it does not matter who comes first.
+//! A gate that a test opens: a level, so that it does not matter whether the test or the waiting thread comes first.
 
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;

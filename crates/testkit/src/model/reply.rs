@@ -26,7 +26,7 @@ pub(super) enum Matter {
     },
     /// Events as they are written here.
     Verbatim(Vec<String>),
-    /// The connection is closed without a word.
+    /// The connection is closed without an answer.
     HangUp,
 }
 
@@ -127,12 +127,12 @@ pub(super) enum After {
     Bytes(usize),
 }
 
-/// Words.
+/// A message of the model.
 pub fn say(text: &str) -> Reply {
     Reply::of(Said::Text(text.to_owned()))
 }
 
-/// A thought.
+/// A reasoning item.
 pub fn think(text: &str) -> Reply {
     Reply::of(Said::Thought(text.to_owned()))
 }
@@ -155,7 +155,7 @@ pub fn custom(tool: impl Into<ToolName>, text: &str) -> Reply {
 }
 
 impl Reply {
-    /// Words.
+    /// A reply with one message.
     pub fn text(text: &str) -> Self {
         say(text)
     }
@@ -170,7 +170,7 @@ impl Reply {
         custom(tool, text)
     }
 
-    /// Nothing at all, but said properly.
+    /// A complete reply without any item.
     pub fn silence() -> Self {
         Self::from(Matter::Answer(ScriptedReply::default()))
     }
@@ -196,7 +196,7 @@ impl Reply {
         Self::from(Matter::Verbatim(events.iter().map(|data| (*data).to_owned()).collect()))
     }
 
-    /// The connection is closed without a word.
+    /// Closes the connection without an answer.
     pub fn hang_up() -> Self {
         Self::from(Matter::HangUp)
     }
@@ -255,14 +255,14 @@ impl Reply {
         self
     }
 
-    /// The connection goes away after so many events.
+    /// Drops the connection after so many events.
     #[must_use]
     pub fn cut_after_events(mut self, events: usize) -> Self {
         self.delivery.cut = Some(After::Events(events));
         self
     }
 
-    /// The connection goes away after so many bytes of the stream.
+    /// Drops the connection after so many bytes of the stream.
     #[must_use]
     pub fn cut_after_bytes(mut self, bytes: usize) -> Self {
         self.delivery.cut = Some(After::Bytes(bytes));
@@ -283,14 +283,14 @@ impl Reply {
         self
     }
 
-    /// Comments, events of unknown kinds and data that is no JSON stand between the events.
+    /// Puts comments, events of unknown kinds and data that is not JSON between the events.
     #[must_use]
     pub fn with_garbage(mut self) -> Self {
         self.delivery.garbage = Garbage::Between;
         self
     }
 
-    /// The stream, or the refusal, is said to be of this type.
+    /// Sends the stream, or the refusal, with this content type.
     #[must_use]
     pub fn of_type(mut self, content_type: &str) -> Self {
         self.delivery.content_type = Some(content_type.to_owned());

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::http::ReceivedRequest;
 
-/// How a request is worded.
+/// The dialect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestDialect {
     /// `POST /v1/responses`.
@@ -51,7 +51,7 @@ impl Request {
         self.dialect
     }
 
-    /// When its last byte was here, before anybody looked at it.
+    /// The time when its last byte arrived, before it was parsed.
     pub fn arrived(&self) -> Instant {
         self.arrived
     }

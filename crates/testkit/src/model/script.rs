@@ -34,7 +34,7 @@ pub fn turn(reply: impl FnOnce(&Request) -> Reply + Send + 'static) -> ModelTurn
     Box::new(reply)
 }
 
-/// The role of the agent whose user said this, or something that holds it. A sub-agent's task is what its user said.
+/// The role of the agent whose user's messages contain this text. A sub-agent's task is such a message.
 pub fn role(asked: &str, turns: Vec<ModelTurn>) -> Role {
     let about = asked.to_owned();
     Role::knowing(asked, move |request| request.is_asked(&about), turns)
@@ -75,7 +75,7 @@ impl Script {
     }
 }
 
-/// Plays a turn. A failed assertion in it is the test's to see, not this thread's to die of.
+/// Plays a turn. A failed assertion in it must fail the test, not kill this thread.
 pub(super) fn played(turn: ModelTurn, request: &Request) -> Result<Reply, String> {
     panic::catch_unwind(AssertUnwindSafe(|| turn(request))).map_err(|panic| said(panic.as_ref()).to_owned())
 }

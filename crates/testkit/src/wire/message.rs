@@ -20,7 +20,7 @@ pub struct ServerError {
 /// A message from the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// An answer to a request of ours.
+    /// An answer to one of this client's requests.
     Answer {
         /// The request, if it was asked with a number.
         id: Option<RequestId>,
