@@ -4,7 +4,7 @@
 use crate::order::WorkSpec;
 use std::fmt;
 
-/// Two sides doing the same work, and the rows of the table that come of it.
+/// Two sides doing the same work, and the rows of the table for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(crate) reference: Reference,
@@ -69,7 +69,7 @@ impl fmt::Display for Bar {
     }
 }
 
-/// Three decimals, and none that say nothing.
+/// Rounds to three decimals, so that no meaningless digits are printed.
 fn rounded(times: f64) -> f64 {
     (times * 1e3).round() / 1e3
 }

@@ -25,7 +25,7 @@ pub(crate) struct Circumstances {
     load_before: String,
 }
 
-/// Whether figures are held against the bars.
+/// Whether figures are compared with the bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judged {
     Yes,

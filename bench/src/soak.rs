@@ -1,6 +1,6 @@
-//! Mixed random load with faults on one `windlass app-server`, for as long as is wanted: clients that come and go in every
-//! way, programs of every kind, lines that are no messages. Nothing may be lost, nothing may be left, every request is
-//! answered once, and what the server holds stays flat.
+//! Mixed random load with faults on one `windlass app-server`, for any length of time: clients that connect and leave
+//! in every way, programs of every kind, lines that are not messages. No output may be lost, no process may remain,
+//! every request is answered once, and the server's memory and descriptors stay flat.
 //!
 //! The seed is printed; the same seed makes the same clients do the same, though not at the same moments.
 
@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 use weight::Weight;
 use windlass_testkit::{hang_deadline, survivors};
 
-/// How often the server is weighed in all: often enough to see a slope.
+/// How often the server is measured in all: often enough to see a slope.
 const WEIGHINGS: u32 = 100;
 
 /// The number of the client that comes before all others.
 const WARM_UP: u64 = u64::MAX;
 
-/// Runs the load and tells what came of it.
+/// Runs the load and prints the result.
 pub(crate) fn run(arguments: &SoakArguments) -> Result<()> {
     let place = BenchFolder::beside_this_program()?;
     let server = Server::start(&place)?;
@@ -146,7 +146,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended needs no end.
+        // A process that has exited needs no signal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

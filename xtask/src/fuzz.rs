@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: gives each fuzz target some time. Needs nightly Rust, so it is no part of `check`.
+//! `cargo xtask fuzz`: gives each fuzz target some time. Needs nightly Rust, so `check` does not run it.
 
 use std::fs;
 use std::path::Path;

@@ -8,7 +8,7 @@ use std::fmt;
 /// The contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Who {
-    /// The program of ours that the row is about.
+    /// The Windlass program that the row is about.
     Windlass,
     /// The same work with nothing around it.
     Bare,
@@ -51,7 +51,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// One of those in a contest: how it does the work once, and how often it has to.
+/// A contender: how it does the work once, and how often it has to.
 pub(super) struct Contender<'a> {
     pub(super) who: Who,
     pub(super) times: usize,

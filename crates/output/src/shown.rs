@@ -33,8 +33,8 @@ impl Shown {
         Self::cut(text, most, "\n")
     }
 
-    /// The same on one line: newlines are escaped too. For a text whose lines could be taken for lines of ours, such as a
-    /// path or the value of a variable.
+    /// The same on one line: newlines are escaped too. For a text whose lines could be taken for lines of the program,
+    /// such as a path or the value of a variable.
     pub fn on_one_line(text: &str, most: usize) -> Self {
         Self::cut(text, most, " ").without_newlines()
     }

@@ -202,7 +202,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(body.find(&end).map_or(text.len(), |at| hashes + 1 + at + end.len()))
 }
 
-/// Text between two quotes, where a backslash takes the next character's meaning away.
+/// Text between two quotes, where a backslash escapes the next character.
 fn quoted(text: &str, quote: char) -> Option<usize> {
     let body = text.strip_prefix(quote)?;
     let mut escaped = false;

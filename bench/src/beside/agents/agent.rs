@@ -67,7 +67,7 @@ impl Agent {
         Ok(Self { command, complaints })
     }
 
-    /// Starts it, tells its number, and waits for its end.
+    /// Starts it, publishes its process id, and waits for its end.
     pub(super) fn run(mut self, pid: &OnceLock<u32>) -> Result<RunMetrics> {
         let began = Instant::now();
         let child = self.command.spawn().context("starting the agent")?;
@@ -95,7 +95,7 @@ fn windlass(around: &RowContext, home: &Path, model: &Model) -> Result<Command> 
     );
     std::fs::write(settings.join("config.toml"), text)?;
     let mut command = Command::new(program);
-    // The lead of a crowd answers while its sub-agents work, and goes on as each of them ends.
+    // The root agent answers while its sub-agents work, and goes on as each of them ends.
     command
         .args(["agent", "--wait-background"])
         .env("HOME", home)

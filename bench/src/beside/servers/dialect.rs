@@ -1,11 +1,11 @@
-//! The two protocols: what is said to start, feed and end a program, and what the answers mean.
+//! The two protocols: the messages that start, feed and end a program, and the meaning of the answers.
 
 use crate::beside::contest::Who;
 use serde_json::{Value, json};
 use std::path::Path;
 use windlass_testkit::base64;
 
-/// Which of the servers, by what it speaks.
+/// A server, by its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKind {
     App,

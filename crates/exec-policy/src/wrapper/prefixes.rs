@@ -23,7 +23,6 @@ enum Kind {
     Transparent,
     /// It changes the user, the root directory, the namespaces or the privileges, and is judged itself; without a
     /// command it starts a shell.
-    /// shell.
     Elevated,
 }
 

@@ -6,7 +6,7 @@
 pub(super) struct Class(u8);
 
 impl Class {
-    /// Punctuation, symbols, control characters, and whatever is not assigned.
+    /// Punctuation, symbols, control characters, and unassigned characters.
     pub(super) const OTHER: Self = Self(0);
     /// A letter in upper or title case.
     pub(super) const UPPER: Self = Self(1);

@@ -13,7 +13,7 @@ pub(super) struct Counting {
     shapes: Option<Shapes>,
 }
 
-/// Shorter texts are counted before remembering pays.
+/// For shorter texts the caches cost more than they save.
 const WORTH_REMEMBERING: usize = 16 << 10;
 
 impl Counting {
@@ -49,7 +49,7 @@ fn count<R: Rules>(text: &[u8], limit: u64, mut count_piece: impl FnMut(usize, u
             continue;
         }
         let pieces = starts ^ (1 << known);
-        // Every single byte is a token, and so are up to three digits, which is all that a piece has of them.
+        // Every single byte is a token, and so are up to three digits, which is the most that a piece has of them.
         let mut unsure = pieces & !(starts >> 1) & !digits;
         count += u64::from((pieces ^ unsure).count_ones());
         while unsure != 0 {

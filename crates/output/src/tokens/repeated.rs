@@ -1,4 +1,4 @@
-//! Text that says the same again and again, as a program does that is caught in a loop: counted once, and multiplied.
+//! Text that repeats itself, as of a program that is caught in a loop: counted once, and multiplied.
 
 use super::counter::first_cut;
 

@@ -1,17 +1,17 @@
-//! Lines that differ in nothing but their digits, as those of a log do: they have as many tokens as each other, as up to three
-//! digits are a token whichever they are. So every digit may be taken for a zero, and then many lines are the same: each is
+//! A cache of lines that differ only in their digits, as those of a log do: they have equally many tokens, as every
+//! group of up to three digits is a token. So each digit is replaced by a zero, which makes many lines equal: each is
 //! counted once and remembered with all its bytes.
 
 use super::placing::folded;
 
-/// Puts the text there with zeros for all digits. It has as many tokens.
+/// Copies the text with zeros for all digits. It has as many tokens.
 pub(super) fn without_digits<'a>(text: &str, room: &'a mut Vec<u8>) -> &'a str {
     room.clear();
     room.extend_from_slice(text.as_bytes());
     for byte in &mut *room {
         *byte = if byte.is_ascii_digit() { b'0' } else { *byte };
     }
-    // It is still text: a character took the place of another of the same length.
+    // It is still valid UTF-8: each character was replaced by another of the same length.
     std::str::from_utf8(room).unwrap_or_default()
 }
 
@@ -32,25 +32,25 @@ pub(super) struct Shapes {
 struct Slot {
     hash: u64,
     from: u32,
-    /// None is remembered that is empty.
+    /// Zero for an empty slot: no empty line is remembered.
     length: u16,
     count: u16,
 }
 
 const SLOTS: usize = 8192;
 
-/// All of them together; when there are more, everything is forgotten.
+/// The most bytes of all remembered lines; when there are more, everything is forgotten.
 const MOST_BYTES: usize = 512 << 10;
 
 /// Shorter lines are counted as fast as they are found.
 const SHORTEST: usize = 40;
 const LONGEST: usize = 512;
 
-/// How new lines must be for the others not to be worth the while.
+/// The newness from which remembering lines does not pay.
 const TOO_NEW: u32 = 10 << 10;
 const ALL_NEW: u32 = 16 << 10;
 
-/// How much is counted without a look at lines, then.
+/// How many bytes are then counted without the cache.
 const REST: usize = 256 << 10;
 
 /// Words that are hashed beside each other, and their bytes.
@@ -64,7 +64,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// The tokens of a text that begins and ends where it could be cut, given who counts any such text.
+    /// The tokens of a text that begins and ends where it could be cut. `count` counts any such text.
     pub(super) fn count(&mut self, text: &[u8], mut count: impl FnMut(&[u8]) -> u64) -> u64 {
         let (mut counted, mut sum, mut at) = (0, 0, 0);
         while at < text.len() {

@@ -1,6 +1,6 @@
-//! Splits plain ASCII many pieces at a time: 64 bytes become masks of one bit a byte, and where pieces begin is worked
-//! out for all of them at once. A loop from piece to piece would stumble over every one, as their lengths cannot be
-//! foreseen. What is rare or looks far ahead is left to the rules that are written out in `split`.
+//! Splits plain ASCII many pieces at a time: 64 bytes become masks of one bit a byte, from which the beginnings of all
+//! pieces are computed at once. A loop from piece to piece would mispredict a branch at every one, as their lengths
+//! cannot be foreseen. Rare cases and those that look far ahead are left to the rules in `split`.
 
 use wide::u8x16;
 
@@ -65,7 +65,7 @@ impl Classes {
         Self { lower, upper, digit, space, tab, newline, apostrophe, slash, other }
     }
 
-    /// Where pieces begin, if nothing is in the way.
+    /// The beginnings of pieces, if no rare case interferes.
     #[inline]
     fn starts(&self, words: Words) -> u64 {
         let letter = self.lower | self.upper;

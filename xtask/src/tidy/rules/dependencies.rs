@@ -149,7 +149,7 @@ fn wrong_directions(manifest: &File) -> Vec<Finding> {
     };
     let wrong = |dependency: &Dependency<'_>| {
         let used = room_of(dependency.name)?;
-        // Tests put together what a room is handed: they may reach further down, never up.
+        // Tests assemble the dependencies of a crate: they may reach further down, never up.
         let for_tests = dependency.kind == Kind::Dev && (used == TESTKIT || stands_on(room, used));
         (!for_tests && !may_use.contains(&used)).then(|| direction(manifest, dependency, used))
     };

@@ -38,8 +38,8 @@ pub(crate) fn link_to_what_exists(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
-/// Paths of source files that documents name in code quotes lead to files. The changelog tells of what was there once, and designs
-/// of what was planned.
+/// Paths of source files that documents name in code quotes lead to files. The changelog names files that existed once,
+/// and designs name planned ones.
 pub(crate) fn name_files_that_exist(workspace: &Workspace) -> Vec<Finding> {
     let current = |file: &&File| file.path != "CHANGELOG.md" && !file.path.starts_with("docs/design/");
     let named = workspace.files_named(".md").filter(current).flat_map(source_paths);
@@ -51,7 +51,7 @@ pub(crate) fn name_files_that_exist(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
-/// The paths below `crates/` that stand in code quotes; a pattern is none.
+/// The paths below `crates/` that stand in code quotes, without patterns.
 fn source_paths(file: &File) -> impl Iterator<Item = (&File, usize, &str)> {
     file.text.lines().enumerate().flat_map(move |(index, text)| {
         let quoted = text.split('`').skip(1).step_by(2);
