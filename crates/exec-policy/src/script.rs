@@ -1,8 +1,8 @@
-//! Shell scripts, split into the simple commands they can run, by a parser of our own: exact where shells agree, bounded in
-//! depth and length, and silent about nothing. Where it does not understand a script, or shells would disagree about it, it
-//! says where; what it found up to there still counts.
+//! A parser of our own that splits shell scripts into the simple commands they can run: exact where shells agree, and
+//! bounded in depth and length. Where it does not understand a script, or shells would disagree about it, it reports
+//! the line; commands found up to there still count.
 //!
-//! It expands nothing. Every branch of a script is looked at, whether it would be taken or not.
+//! It expands nothing. Every branch of a script counts, whether it would be taken or not.
 
 mod compound;
 mod conditional;
@@ -25,7 +25,7 @@ pub enum ShellKind {
     Bash,
     /// zsh.
     Zsh,
-    /// `sh`, whichever shell that is here: what its kinds disagree about is not understood.
+    /// `sh`, whichever shell that is here: constructs about which its kinds disagree are not understood.
     Posix,
 }
 
@@ -43,7 +43,7 @@ impl ShellKind {
     }
 }
 
-/// The longest script that is looked at. Longer ones are asked about.
+/// The longest script that is parsed. Longer ones are asked about.
 pub(crate) const LONGEST: usize = 256 * 1024;
 /// How many commands a script may hold.
 const MOST_COMMANDS: usize = 2000;
@@ -93,7 +93,7 @@ pub(crate) struct Function {
     pub(crate) certain: bool,
 }
 
-/// Something that is not understood, and where.
+/// A part that is not understood, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unparsable {
     pub(crate) line: usize,

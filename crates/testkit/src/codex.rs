@@ -1,4 +1,4 @@
-//! Codex, from npm, in a home of its own and with nothing to reach but this machine: for tests and measurements that run
+//! Codex, from npm, in a home of its own and with access to this machine only: for tests and measurements that run
 //! Windlass beside it or under it.
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Where the programs of other people are that tests run Windlass with. `cargo xtask peers` installs them, and
-//! `cargo xtask test` sees to it; a test that misses one says so and fails.
+//! The paths of other projects' programs with which tests run Windlass. `cargo xtask peers` installs them, and `cargo
+//! xtask test` calls it; a test that misses one names it and fails.
 
 use std::path::{Path, PathBuf};
 

@@ -55,8 +55,9 @@ fn describe(pid: u32, token: &str) -> Option<String> {
     bears.then(|| format!("{pid} {}", String::from_utf8_lossy(&command).replace('\0', " ")))
 }
 
-/// The command line and the environment. A process that is becoming another program has none for a moment, or loses them while
-/// they are read: they are read until they are the same twice. The kernel's own processes have neither, nor a program.
+/// The command line and the environment. A process that is executing another program has none for a moment, or loses
+/// them while they are read: they are read until they are the same twice. The kernel's own processes have neither, nor
+/// a program.
 fn words(pid: u32) -> (Vec<u8>, Vec<u8>) {
     let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let has_program = || fs::read_link(format!("/proc/{pid}/exe")).is_ok() && is_alive(pid);

@@ -1,5 +1,5 @@
-//! Fifty sub-agents at once, each with a command of its own. The model answers none of them before all have asked, so all
-//! are really there at the same time.
+//! Fifty sub-agents at once, each with a command of its own. The model answers none of them before all have sent a
+//! request, so all of them exist at the same time.
 
 use super::agent::{Agent, Sandbox};
 use crate::beside::contest::{Finding, Who, figure};

@@ -1,7 +1,7 @@
-//! A thousand programs at once: how many of them start when all are asked for in one breath, how long it takes when a few
-//! are asked for at a time, and how many are left after the client has hung up.
+//! A thousand programs at once: how many of them start when all are requested at once, how long it takes when a few are
+//! requested at a time, and how many are left after the client has disconnected.
 //!
-//! The program is `cat FILE -`: what it prints says that it is there, and then it waits.
+//! The program is `cat FILE -`: its output shows that it has started, and then it waits.
 
 use super::dialect::{Io, ServerKind, ServerLine, process_of};
 use super::server::Server;

@@ -1,4 +1,4 @@
-//! A program's arguments, read by its table: which options are there, in whatever spelling, with which values.
+//! A program's arguments, parsed by its table: the options in any spelling, and their values.
 
 use super::{Coverage, OptionEntry, Program, Role, Style, Takes};
 use crate::word::Word;
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     pub(crate) too_many: bool,
 }
 
-/// An option that stands there, or may.
+/// An option that occurs, or may occur.
 #[derive(Debug)]
 pub(crate) struct FoundOption {
     pub(crate) entry: OptionEntry,
@@ -116,7 +116,7 @@ impl Reader<'_> {
                 !matches!(self.program.style, Style::Exact | Style::Spread) && !name.is_empty();
             entries.filter(|entry| may_be_shortened && entry.begins_with(&name)).collect()
         };
-        // Of several that it may be, all count.
+        // If a word may be several options, all of them count.
         let meant: Vec<OptionEntry> = if exact.is_empty() { shortened() } else { exact };
         if meant.is_empty() && self.takes_back(&name) {
             return;

@@ -1,4 +1,5 @@
-//! `[[ … ]]`: in it runs what is substituted, and what is evaluated as a number or as the name of a variable.
+//! `[[ … ]]`: it runs commands in substitutions, and in operands that are evaluated as a number or as the name of a
+//! variable.
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};

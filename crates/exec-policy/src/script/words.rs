@@ -1,4 +1,4 @@
-//! Words: quotes taken off, expansions marked as unknown, substitutions looked into.
+//! Words: quotes are removed, expansions are marked as unknown, commands in substitutions are found.
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
@@ -48,7 +48,7 @@ impl Parser<'_> {
                 builder.unknown(Split::Never);
                 true
             }
-            // zsh puts the path of the program there.
+            // zsh replaces it by the path of the program.
             b'=' if self.shell == ShellKind::Zsh => {
                 self.at += 1;
                 builder.unknown(Split::Never);
@@ -58,7 +58,8 @@ impl Parser<'_> {
         }
     }
 
-    /// One character or one quoted or expanded piece of a word. `split`: what an expansion here may become.
+    /// One character, or one quoted or expanded piece of a word. `split`: the number of words that an expansion may
+    /// become here.
     pub(super) fn word_piece(&mut self, builder: &mut WordBuilder, split: Split) -> Parse<()> {
         match self.peek() {
             Some(b'\\') => {

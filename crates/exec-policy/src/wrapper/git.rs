@@ -1,5 +1,5 @@
-//! git: options before its subcommand are passed over, settings and aliases that run programs are found, and a subcommand
-//! that git does not bring may be an alias for anything.
+//! git: options before its subcommand are skipped, settings and aliases that run programs are found, and a subcommand
+//! that git does not ship may be an alias for anything.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::{Carried, Given, Look, Strength, joined, tables};
@@ -199,7 +199,7 @@ fn global(option: &str, value: Option<&Word>, look: &mut Look) {
     }
 }
 
-/// A setting that is made, for one command or for good.
+/// A setting, for one command or stored for good.
 fn setting(key: &str, value: &Word, look: &mut Look) {
     let key = key.to_ascii_lowercase();
     if let Some(alias) = key.strip_prefix("alias.") {

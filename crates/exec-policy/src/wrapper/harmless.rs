@@ -1,6 +1,7 @@
-//! Builtins that change nothing outside their shell, and need no rule then. Most can also be made to run a command: by a
-//! variable's name with a key that is evaluated, by a number that is evaluated, or by an option. So each says here with which
-//! arguments it is harmless. Arguments that must be numbers for that are noted, and compared with what the script assigns.
+//! Builtins that change nothing outside their shell, and then need no rule. Most can also be made to run a command: by
+//! a variable's name with an index that is evaluated, by a number that is evaluated, or by an option. So each builtin
+//! has a check here for the arguments with which it is harmless. Arguments that must be numbers for that are noted, and
+//! compared with the values that the script assigns.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::{Given, Look};

@@ -44,7 +44,7 @@ const WRITING: [&str; 2] = ["tee", "split"];
 const HIJACKED: &str = "hijacked";
 /// Numbers that `PATH` may become: by arithmetic, as a descriptor, as one of a coprocess.
 const NUMBERED: [&str; 4] = ["1", "10", "63", "60"];
-/// The file that is in every directory.
+/// The contents of the file in every directory.
 const CONTENT: &str = "b\na\na\n";
 
 /// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own, or in the shell that it is given.
@@ -88,7 +88,7 @@ impl Drop for Scratch {
 /// The rules that scripts are judged by.
 struct Policies {
     shell: ShellKind,
-    /// Nothing is allowed but what is harmless by itself.
+    /// Only harmless commands are allowed.
     nothing: Rules,
     /// The real programs are allowed by their names, and nothing else.
     listed: Rules,
@@ -276,7 +276,7 @@ fn install(bin: &Path) {
     for name in tools::names().chain(["diff", "diff3"]) {
         let real = Path::new("/usr/bin").join(name);
         assert!(real.exists(), "{name} is not installed");
-        // Some are among the others.
+        // Some of these names exist already.
         if !bin.join(name).exists() {
             symlink(real, bin.join(name)).expect("the link is new");
         }

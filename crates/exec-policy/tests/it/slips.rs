@@ -179,7 +179,7 @@ fn the_forbidden_command_is_found() {
     check(ShellKind::Bash, FOUND, Verdict::Forbid);
 }
 
-/// It cannot be known what runs, so a person is asked.
+/// The command is known only at run time, so the verdict is to ask.
 const ASKED: &[(&str, &str)] = &[
     ("a variable for the name", "G=git; $G push"),
     ("a quoted variable for the name", "G=git; \"$G\" push"),
@@ -289,7 +289,7 @@ fn what_cannot_be_known_is_asked_about() {
     check(ShellKind::Bash, ASKED, Verdict::Ask);
 }
 
-/// Looks dangerous, and is not.
+/// Commands that look dangerous and are not.
 const HARMLESS: &[(&str, &str)] = &[
     ("another subcommand", "git status && git log --oneline -5"),
     ("a word of a message", "git commit -m 'git push later'"),

@@ -1,5 +1,6 @@
-//! The same comparison with a trace of system calls: every program that a script really starts, also one that is no stub, must be
-//! among the commands that were found, and a script that was judged harmless starts none and opens no file for writing, wherever it is.
+//! The same comparison with a trace of system calls: every program that a script really starts, stub or not, must be
+//! among the commands that were found, and a script that was judged harmless starts none and opens no file for writing,
+//! wherever it is.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
