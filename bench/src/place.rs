@@ -40,8 +40,8 @@ impl BenchFolder {
         self.folder.join(format!("bare-{}", std::process::id()))
     }
 
-    /// A fresh state directory for one round. It stays until the end: ext4 keeps clear of inodes that were deleted within
-    /// the last half minute, so a round would pay for every file that the one before it left behind and lost.
+    /// A fresh state directory for one round. It stays until the end: ext4 keeps clear of inodes that were deleted
+    /// within the last half minute, so a round would pay for every file that the one before it left behind and lost.
     pub(crate) fn state_directory(&self) -> Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let path = self.rounds.0.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());

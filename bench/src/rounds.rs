@@ -1,5 +1,5 @@
-//! Runs the two sides of a comparison in turns. A neighbour that makes the machine slower for a while slows both, and the
-//! side that goes first changes from round to round.
+//! Runs the two sides of a comparison in turns. A neighbour that makes the machine slower for a while slows both, and
+//! the side that goes first changes from round to round.
 
 use crate::bare::Bare;
 use crate::comparison::{Comparison, Reference, Row};

@@ -1,5 +1,5 @@
-//! `cargo xtask deny`: whether every dependency has a licence, an origin and a name that `deny.toml` allows, and whether
-//! `THIRD-PARTY.txt` has the licence texts of those that are linked.
+//! `cargo xtask deny`: whether every dependency has a licence, an origin and a name that `deny.toml` allows, and
+//! whether `THIRD-PARTY.txt` has the licence texts of those that are linked.
 //!
 //! cargo-deny checks it. Where this very version is not on the path, it is built once into the user's cache: about two
 //! minutes of one core. Known vulnerabilities are checked where their database can be fetched; where it cannot be

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: brings what is missing, builds everything, then runs every test. This is what the README gives
 //! and what CI calls.
 //!
-//! Tests run under `cargo nextest`, which gives each its own process and ends those that hang. Where it is missing it is
-//! installed; where that is impossible, plain `cargo test` runs the same tests without those two guarantees.
+//! Tests run under `cargo nextest`, which gives each its own process and ends those that hang. Where it is missing it
+//! is installed; where that is impossible, plain `cargo test` runs the same tests without those two guarantees.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them. The
-//! model is a script on loopback, so what is measured is Codex and nothing behind it.
+//! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them.
+//! The model is a script on loopback, so what is measured is Codex and nothing behind it.
 
 use super::RowContext;
 use super::client::Client;

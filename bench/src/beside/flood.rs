@@ -1,5 +1,5 @@
-//! A hundred megabytes of log: how much longer it takes than with a reader that only reads, what it weighs meanwhile, and
-//! whether the answer has the right beginning, end and count.
+//! A hundred megabytes of log: how much longer it takes than with a reader that only reads, what it weighs meanwhile,
+//! and whether the answer has the right beginning, end and count.
 
 use super::client::Client;
 use super::contest::{Contender, Finding, Who, figure, hold};

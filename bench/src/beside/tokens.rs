@@ -1,8 +1,8 @@
 //! The tokens that a model pays to read the output of a terminal. Recordings of real programs, printed to a terminal at
 //! full speed, and two programs themselves.
 //!
-//! Counted is the output part of an answer. The lines around it, the same in windlass and Codex, are some thirty tokens;
-//! tmux has none, but needs a tool to be run with.
+//! Counted is the output part of an answer. The lines around it, the same in windlass and Codex, are some thirty
+//! tokens; tmux has none, but needs a tool to be run with.
 
 use super::client::Client;
 use super::codex::{self, CodexStep};

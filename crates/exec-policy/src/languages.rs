@@ -1,5 +1,5 @@
-//! Small languages that stand in the arguments of tools: scripts of sed and awk, statements for databases, settings. They are
-//! read just far enough to know whether they run a command or write a file.
+//! Small languages that stand in the arguments of tools: scripts of sed and awk, statements for databases, settings.
+//! They are read just far enough to know whether they run a command or write a file.
 
 mod awk;
 mod sed;

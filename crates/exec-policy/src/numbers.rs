@@ -1,5 +1,5 @@
-//! Which texts a shell may evaluate as expressions without running anything: numbers, operators, and variables that hold
-//! nothing else.
+//! Which texts a shell may evaluate as expressions without running anything: numbers, operators, and variables that
+//! hold nothing else.
 //!
 //! Evaluating `x` evaluates the value of `x` in turn, and `a[$(…)]` in that value runs a command. So a variable counts
 //! as a number only if the parser sees every way in which the script can set it, and each sets it to such an
@@ -209,7 +209,8 @@ fn assigned(parsed: &Parsed) -> (BTreeMap<String, Vec<Word>>, BTreeSet<String>) 
     (values, spoilt)
 }
 
-/// Variables to which an expression assigns, as in `i = 0`, `i += 2`, `i++`, `--i` or `a[0] = 1`. What it assigns are numbers.
+/// Variables to which an expression assigns, as in `i = 0`, `i += 2`, `i++`, `--i` or `a[0] = 1`. What it assigns are
+/// numbers.
 pub(crate) fn assigned_in_expression(expression: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut at = 0;
@@ -237,8 +238,8 @@ fn is_assigned(rest: &str) -> bool {
     }
 }
 
-/// The text behind the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from costing the
-/// square of their length.
+/// The text behind the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from
+/// costing the square of their length.
 fn behind_key(key: &str) -> Option<&str> {
     const FARTHEST: usize = 256;
     let mut open = 1_usize;

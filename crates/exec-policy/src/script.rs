@@ -55,7 +55,8 @@ pub(crate) struct Parsed {
     pub(crate) simples: Vec<Simple>,
     /// Functions it defines.
     pub(crate) functions: Vec<Function>,
-    /// Variables it sets otherwise than by assignments: in loops, arrays and expansions. Without a value, it is unknown.
+    /// Variables it sets otherwise than by assignments: in loops, arrays and expansions. Without a value, it is
+    /// unknown.
     pub(crate) assigned: Vec<(String, Option<Word>)>,
     /// Texts that the shell evaluates as expressions: that runs commands which stand in them or in variables they name.
     pub(crate) evaluated: Vec<Word>,

@@ -1,5 +1,5 @@
-//! Options that a rule names, and the ways to write them in a command: bundled, shortened, with a value attached, as the long
-//! or the short name of the same option, anywhere among the arguments.
+//! Options that a rule names, and the ways to write them in a command: bundled, shortened, with a value attached, as
+//! the long or the short name of the same option, anywhere among the arguments.
 
 use crate::programs::{self, Arguments, Program};
 use crate::rule::CommandWords;

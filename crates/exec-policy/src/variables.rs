@@ -404,8 +404,8 @@ pub(crate) fn is_usual_value(name: &str, value: &Word) -> bool {
     })
 }
 
-/// Whether a variable holds options for less, of which some write files or read commands, and others than switches may be among
-/// them.
+/// Whether a variable holds options for less, of which some write files or read commands, and others than switches may
+/// be among them.
 pub(crate) fn opens_less(name: &str, value: &Word) -> bool {
     let is_plain = |value: &str| {
         value.split(' ').all(|option| {

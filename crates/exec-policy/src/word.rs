@@ -74,7 +74,8 @@ impl Word {
         &self.pieces
     }
 
-    /// Whether it names a variable, or an element of an array by a plain number. Such a name is looked up, not evaluated.
+    /// Whether it names a variable, or an element of an array by a plain number. Such a name is looked up, not
+    /// evaluated.
     pub(crate) fn is_reference(&self) -> bool {
         let Some(text) = self.text() else { return false };
         let name = variable_name(text).unwrap_or_default();

@@ -89,8 +89,8 @@ fn hash_fixed(key: &[u8]) -> u64 {
     }
 }
 
-/// Long tokens one after the other, each behind its length and rank, and slots that say where each begins. What an empty
-/// slot points at is a token like any other: bytes are always compared.
+/// Long tokens one after the other, each behind its length and rank, and slots that say where each begins. What an
+/// empty slot points at is a token like any other: bytes are always compared.
 fn write_long(name: &str, tokens: &[Token], folder: &Folder) -> io::Result<()> {
     let hashes: Vec<u64> = tokens.iter().map(|token| placing::hash_long(&token.bytes)).collect();
     let arrangement = arrange(&hashes);

@@ -194,8 +194,8 @@ pub struct Context {
 pub struct GrepLine {
     /// Its number.
     pub number: LineNumber,
-    /// The text, without the newline; of a line longer than [`LONGEST_FOUND_LINE`], so much around the match, or so much from
-    /// the beginning of one that does not match.
+    /// The text, without the newline; of a line longer than [`LONGEST_FOUND_LINE`], so much around the match, or so
+    /// much from the beginning of one that does not match.
     pub text: String,
     /// The ends of the line that the text lacks.
     pub cut: Cut,
@@ -281,8 +281,8 @@ impl GrepLine {
         self
     }
 
-    /// The text in at most so many bytes around the match, or from the beginning on, with an ellipsis where more of the line
-    /// is.
+    /// The text in at most so many bytes around the match, or from the beginning on, with an ellipsis where more of the
+    /// line is.
     #[must_use]
     pub fn shown(&self, most: usize) -> Cow<'_, str> {
         let kept = self.around(most);

@@ -1,8 +1,9 @@
-//! Text that a person decides on, escaped so that it can be trusted: it moves no cursor, hides nothing, does not change the
-//! direction of writing, and two different texts never look the same.
+//! Text that a person decides on, escaped so that it can be trusted: it moves no cursor, hides nothing, does not change
+//! the direction of writing, and two different texts never look the same.
 //!
-//! Escapes are `<U+001B>` for a character and `<0xff>` for a byte that is not UTF-8. Backslashes would have been shorter, but
-//! commands are full of them: a tab and a typed `\t` would look alike, or every backslash would have to be doubled.
+//! Escapes are `<U+001B>` for a character and `<0xff>` for a byte that is not UTF-8. Backslashes would have been
+//! shorter, but commands are full of them: a tab and a typed `\t` would look alike, or every backslash would have to be
+//! doubled.
 
 use std::path::Path;
 
@@ -28,7 +29,8 @@ impl Shown {
         Self { text: shown, left_out: 0 }
     }
 
-    /// A text of at most so many characters; of a longer one its beginning and its end, and how much is missing between.
+    /// A text of at most so many characters; of a longer one its beginning and its end, and how much is missing
+    /// between.
     pub fn within(text: &str, most: usize) -> Self {
         Self::cut(text, most, "\n")
     }

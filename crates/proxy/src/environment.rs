@@ -19,8 +19,8 @@ pub enum AllProxy {
 
 /// The variables to set for a command whose proxy listens on this port of its loopback address.
 ///
-/// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes from a
-/// client's header; wget and apt know the lower case alone, and others the upper.
+/// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes
+/// from a client's header; wget and apt know the lower case alone, and others the upper.
 pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static str, String)> {
     let http = format!("http://127.0.0.1:{port}");
     let all = match all {
@@ -33,8 +33,9 @@ pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static
         // Read by curl, git (through libcurl), Python's urllib, requests and pip, Go, Ruby, wget, apt.
         ("HTTP_PROXY", http.clone()),
         ("http_proxy", http.clone()),
-        // The same programs, for https; the URL is still http, because the way to the proxy is not encrypted. Cargo reads
-        // these too (through libcurl), and has no need for CARGO_HTTP_PROXY, which would also outrank a user's own setting.
+        // The same programs, for https; the URL is still http, because the way to the proxy is not encrypted. Cargo
+        // reads these too (through libcurl), and has no need for CARGO_HTTP_PROXY, which would also outrank a user's
+        // own setting.
         ("HTTPS_PROXY", http.clone()),
         ("https_proxy", http.clone()),
         ("ALL_PROXY", all.clone()),

@@ -1,5 +1,5 @@
-//! Hosts and targets as clients and entries write them. One parser for both, so that what is listed and what is asked for
-//! cannot be read in two ways.
+//! Hosts and targets as clients and entries write them. One parser for both, so that what is listed and what is asked
+//! for cannot be read in two ways.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,4 +1,5 @@
-//! Which part of the network an address lies in. Only [`Zone::Public`] may be reached without being listed as an address.
+//! Which part of the network an address lies in. Only [`Zone::Public`] may be reached without being listed as an
+//! address.
 //!
 //! An address that is not known to be public gets another zone: new special ranges appear, and the safe answer is to
 //! refuse. An IPv6 address that embeds an IPv4 address has the zone of that one, because some gateway will send packets

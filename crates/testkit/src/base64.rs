@@ -1,5 +1,5 @@
-//! Base64 as the wire has it: standard alphabet, padded. Written here so that tests share no code with the product, and by
-//! tables so that a measurement's client is not what is measured.
+//! Base64 as the wire has it: standard alphabet, padded. Written here so that tests share no code with the product, and
+//! by tables so that a measurement's client is not what is measured.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

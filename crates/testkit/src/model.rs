@@ -75,8 +75,8 @@ impl Model {
         Self::with(Script::turns(turns))
     }
 
-    /// Starts an endpoint that plays several roles, each with its own turns: a request belongs to the first role that knows
-    /// it. For agents that have agents of their own.
+    /// Starts an endpoint that plays several roles, each with its own turns: a request belongs to the first role that
+    /// knows it. For agents that have agents of their own.
     pub fn casting(roles: Vec<Role>) -> Self {
         Self::with(Script::Roles(roles))
     }

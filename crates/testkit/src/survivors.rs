@@ -3,8 +3,8 @@
 
 use std::fs;
 
-/// The name of the variable that tests put into a child's environment. It must not look like a secret's: Windlass erases the
-/// values of those from its own environment, and tests could not find it any more.
+/// The name of the variable that tests put into a child's environment. It must not look like a secret's: Windlass
+/// erases the values of those from its own environment, and tests could not find it any more.
 pub const TOKEN_VARIABLE: &str = "WINDLASS_TEST_MARKER";
 
 /// A word that no other test on this machine uses.

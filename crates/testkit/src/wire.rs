@@ -1,5 +1,5 @@
-//! A client of any server that speaks JSON-RPC, in lines on its standard input and output or over a WebSocket, for tests
-//! and measurements.
+//! A client of any server that speaks JSON-RPC, in lines on its standard input and output or over a WebSocket, for
+//! tests and measurements.
 //!
 //! It has no thread and no runtime: its owner decides when anything is read, so a test gets a client that stops reading
 //! by not calling it. Bytes that cannot be written at once wait here and go out at the next read. Every wait ends after
@@ -33,8 +33,8 @@ use websocket::Decoder;
 /// How much is read at a time, at most.
 const READ: usize = 256 * 1024;
 
-/// A connection to a server. A server that was started for it is in a process group of its own, which is killed with this
-/// value.
+/// A connection to a server. A server that was started for it is in a process group of its own, which is killed with
+/// this value.
 #[derive(Debug)]
 pub struct Wire {
     child: Option<Child>,
@@ -172,8 +172,8 @@ impl Wire {
         self.send_bytes(format!("{message}\n").as_bytes())
     }
 
-    /// Sends bytes as they are, be they a message or not; over a WebSocket each line is a message of text. What the server
-    /// does not take yet is kept.
+    /// Sends bytes as they are, be they a message or not; over a WebSocket each line is a message of text. What the
+    /// server does not take yet is kept.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         match self.frames {
             None => self.outgoing.extend(bytes),

@@ -1,5 +1,5 @@
-//! Programs of awk. A bar outside of texts and regular expressions is a pipe to or from a command; `system`, `getline`, and
-//! `@`, by which functions are loaded and called by name, may run one too.
+//! Programs of awk. A bar outside of texts and regular expressions is a pipe to or from a command; `system`, `getline`,
+//! and `@`, by which functions are loaded and called by name, may run one too.
 
 use super::Meaning;
 

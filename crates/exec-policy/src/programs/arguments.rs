@@ -241,8 +241,8 @@ impl Reader<'_> {
         value
     }
 
-    /// Versions and subcommands of a program differ in whether an option takes a value. A value that looks like an option which
-    /// runs a command or writes a file counts as that option, too.
+    /// Versions and subcommands of a program differ in whether an option takes a value. A value that looks like an
+    /// option which runs a command or writes a file counts as that option, too.
     fn also_as_option(&mut self) {
         let is_option = |word: &Word| word.beginning().len() > 1 && word.beginning().starts_with('-');
         if self.reads_value || !self.words.get(self.at).is_some_and(is_option) {

@@ -1,5 +1,6 @@
 //! Interpreters of other languages. Code that stands in their arguments or is fed to them is opaque: it is asked about,
-//! unless a rule allows the interpreter together with that option, as in `["python3", "-c"]`. A file is judged by its name.
+//! unless a rule allows the interpreter together with that option, as in `["python3", "-c"]`. A file is judged by its
+//! name.
 
 use super::builtins::is_made_up;
 use super::{Given, Look, tables};

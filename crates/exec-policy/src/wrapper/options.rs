@@ -3,8 +3,8 @@
 
 use crate::word::{Split, Word};
 
-/// Which options a program has. Short ones as in `ab:c?`, long ones separated by blanks; `:` takes a value, `?` takes one
-/// only if it is attached.
+/// Which options a program has. Short ones as in `ab:c?`, long ones separated by blanks; `:` takes a value, `?` takes
+/// one only if it is attached.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spec {
     pub(super) shorts: &'static str,

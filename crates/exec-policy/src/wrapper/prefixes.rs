@@ -1,4 +1,5 @@
-//! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their options.
+//! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their
+//! options.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::vague::vague;
@@ -240,8 +241,8 @@ impl Prefix {
     }
 }
 
-/// Options by which a program does more than to run its command: it writes a file, changes another process, or runs code of its
-/// own. Says whether this is one.
+/// Options by which a program does more than to run its command: it writes a file, changes another process, or runs
+/// code of its own. Says whether this is one.
 fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut Look) -> bool {
     let tampers =
         |value: &Word| value.text().is_none_or(|text| text.contains("inject") || text.contains("fault"));

@@ -1,10 +1,10 @@
-//! The rules are compared with a real bash. A generator makes a few thousand small scripts of constructs that can hide a
-//! command; bash runs each in a directory of its own, where the programs are stubs that log their names and a few real ones. A
-//! script that ran a stub or changed a file must not have been judged harmless, neither alone nor where the real programs are
-//! allowed by their names, and every program that ran must be among the commands found.
+//! The rules are compared with a real bash. A generator makes a few thousand small scripts of constructs that can hide
+//! a command; bash runs each in a directory of its own, where the programs are stubs that log their names and a few
+//! real ones. A script that ran a stub or changed a file must not have been judged harmless, neither alone nor where
+//! the real programs are allowed by their names, and every program that ran must be among the commands found.
 //!
-//! Directories that `PATH` may come to name by a number hold stubs with the names of the real programs. The scripts reach bash
-//! through a pipe, so bash ends with the test. The seed is fixed: a failure can be repeated.
+//! Directories that `PATH` may come to name by a number hold stubs with the names of the real programs. The scripts
+//! reach bash through a pipe, so bash ends with the test. The seed is fixed: a failure can be repeated.
 
 #[path = "oracle/scripts.rs"]
 mod scripts;
@@ -47,7 +47,8 @@ const NUMBERED: [&str; 4] = ["1", "10", "63", "60"];
 /// The contents of the file in every directory.
 const CONTENT: &str = "b\na\na\n";
 
-/// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own, or in the shell that it is given.
+/// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own, or in the shell that it
+/// is given.
 const DRIVER: &str = r#"
 ulimit -t 60
 n=0

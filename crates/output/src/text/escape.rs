@@ -86,8 +86,8 @@ impl Escapes {
         self.state = State::Escape;
     }
 
-    /// Enters the code that a byte outside UTF-8 opens, if it is one of those. Only a program that switched 8-bit codes on
-    /// means one by it: in text of an older encoding the same bytes are letters.
+    /// Enters the code that a byte outside UTF-8 opens, if it is one of those. Only a program that switched 8-bit codes
+    /// on means one by it: in text of an older encoding the same bytes are letters.
     pub(crate) fn begin_c1(&mut self, byte: u8) -> bool {
         self.state = match byte {
             0x9b => self.control_sequence(),
@@ -257,8 +257,8 @@ impl Hidden {
         (self.more == 0).then_some(&self.bytes)
     }
 
-    /// A visible form of the code that opened it, so that a reader sees why there is more than the terminal showed; and the
-    /// hidden bytes, unless they are too many.
+    /// A visible form of the code that opened it, so that a reader sees why there is more than the terminal showed; and
+    /// the hidden bytes, unless they are too many.
     pub(crate) fn take(&mut self, opener: u8) -> (String, Vec<u8>) {
         let (len, more) = (self.len(), std::mem::take(&mut self.more));
         let bytes = std::mem::take(&mut self.bytes);

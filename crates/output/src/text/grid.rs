@@ -1,12 +1,12 @@
-//! The screen of a terminal of a known size, as far as it makes text. Rows that scroll off its top go to the scroll-back and
-//! never change again; rows on it may. Scroll-back and screen together are the settled text.
+//! The screen of a terminal of a known size, as far as it makes text. Rows that scroll off its top go to the
+//! scroll-back and never change again; rows on it may. Scroll-back and screen together are the settled text.
 //!
 //! A line that wraps at the right edge is several rows and stays one line of text, as it does when a person copies it.
-//! Where terminals differ this one does as the emulator behind [`Screen`](crate::Screen), so that both views agree, with four
-//! exceptions: nothing that reached the scroll-back is erased or comes back (`CSI 3 J`, `ESC c`, a window that grows), erasing
-//! from the home position moves the screen to the scroll-back as `CSI 2 J` does, cursor movements in origin mode are not
-//! offset twice, and a row whose wrap `CSI P` ended does not become wrapped again when an insertion moves its former last cell
-//! back to the edge. The alternate screen makes no text.
+//! Where terminals differ this one does as the emulator behind [`Screen`](crate::Screen), so that both views agree,
+//! with four exceptions: nothing that reached the scroll-back is erased or comes back (`CSI 3 J`, `ESC c`, a window
+//! that grows), erasing from the home position moves the screen to the scroll-back as `CSI 2 J` does, cursor movements
+//! in origin mode are not offset twice, and a row whose wrap `CSI P` ended does not become wrapped again when an
+//! insertion moves its former last cell back to the edge. The alternate screen makes no text.
 
 use std::collections::VecDeque;
 
@@ -90,8 +90,8 @@ impl Default for Modes {
 pub(crate) use super::page::Erase;
 
 impl Grid {
-    /// A screen for output from `start` on. Output that does not begin at its beginning finds rows that were drawn before and
-    /// are not its own, with the cursor below them: they are text only where it draws on them.
+    /// A screen for output from `start` on. Output that does not begin at its beginning finds rows that were drawn
+    /// before and are not its own, with the cursor below them: they are text only where it draws on them.
     pub(crate) fn new(size: ScreenSize, start: Offset) -> Self {
         let (height, columns) = bounded(size);
         let mut grid = Self {

@@ -72,8 +72,8 @@ impl Settler {
         Self::with_surface(base, Surface::Log(Box::new(Page::new(rows, base))))
     }
 
-    /// A settler for a reader that follows output: a line is final as soon as it ends. The alternate screen of a terminal is
-    /// not log text.
+    /// A settler for a reader that follows output: a line is final as soon as it ends. The alternate screen of a
+    /// terminal is not log text.
     #[must_use]
     pub fn by_line(base: Offset, source: OutputSource) -> Self {
         let mut page = Page::new(1, base);
@@ -83,8 +83,8 @@ impl Settler {
         Self::with_surface(base, Surface::Log(Box::new(page)))
     }
 
-    /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of the
-    /// output the rows that were drawn before are not known; the cursor is taken to be below them.
+    /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of
+    /// the output the rows that were drawn before are not known; the cursor is taken to be below them.
     #[must_use]
     pub fn on_terminal(base: Offset, size: ScreenSize) -> Self {
         Self::with_surface(base, Surface::Terminal(Box::new(Grid::new(size, base))))
@@ -102,8 +102,8 @@ impl Settler {
         }
     }
 
-    /// The same for output that begins where a full-screen program already has the alternate screen of a terminal, which is
-    /// not log text.
+    /// The same for output that begins where a full-screen program already has the alternate screen of a terminal,
+    /// which is not log text.
     #[must_use]
     pub fn on_alternate_screen(mut self) -> Self {
         if let Surface::Terminal(grid) = &mut self.surface {

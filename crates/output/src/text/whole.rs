@@ -1,5 +1,5 @@
-//! Checks of the end of some output: whether it cuts a character or an escape code in two, and whether a full-screen program
-//! may still have the alternate screen.
+//! Checks of the end of some output: whether it cuts a character or an escape code in two, and whether a full-screen
+//! program may still have the alternate screen.
 
 use super::escape::{ESC, Escapes};
 use super::utf8::{Flaw, longest_valid};

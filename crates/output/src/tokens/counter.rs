@@ -8,8 +8,8 @@ use super::{Tokenizer, Tokens};
 
 /// Counts text that comes in parts as if it had come whole.
 ///
-/// Only where 32 KiB in a row are all letters, all digits, all blank or all punctuation can the count differ, by a token
-/// or two for each such stretch: a piece of text that never ends has to be cut somewhere.
+/// Only where 32 KiB in a row are all letters, all digits, all blank or all punctuation can the count differ, by a
+/// token or two for each such stretch: a piece of text that never ends has to be cut somewhere.
 #[derive(Clone, Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,

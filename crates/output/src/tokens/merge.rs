@@ -12,8 +12,8 @@ const SHORT_PIECE: usize = 64;
 /// The most that is merged at once, which bounds the memory it takes to 2 MB.
 const LONGEST_STRETCH: usize = 64 << 10;
 
-/// So near to the end of a stretch its tokens may depend on what follows; they are left to the next stretch. No token is
-/// longer than an eighth of this.
+/// So near to the end of a stretch its tokens may depend on what follows; they are left to the next stretch. No token
+/// is longer than an eighth of this.
 const SEAM: usize = 1 << 10;
 
 /// The rank of a pair that does not exist, or is not a token.

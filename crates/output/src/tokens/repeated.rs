@@ -2,7 +2,8 @@
 
 use super::counter::first_cut;
 
-/// A stretch of a text that is one unit, many times. It begins and ends where the text can be cut, and so does each unit.
+/// A stretch of a text that is one unit, many times. It begins and ends where the text can be cut, and so does each
+/// unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Repeated {
     pub(super) from: usize,

@@ -129,8 +129,8 @@ impl Shapes {
     }
 }
 
-/// Whether the text can be cut here, which must be at its beginning, after the end of a line, or at its end. White space could
-/// belong to that end, and so could a slash after punctuation.
+/// Whether the text can be cut here, which must be at its beginning, after the end of a line, or at its end. White
+/// space could belong to that end, and so could a slash after punctuation.
 #[inline]
 fn begins_apart(text: &[u8], at: usize) -> bool {
     at == 0 || text.get(at).is_none_or(|byte| byte.is_ascii_graphic() && *byte != b'/')

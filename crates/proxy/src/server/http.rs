@@ -1,7 +1,7 @@
 //! A client that speaks HTTP: `CONNECT` for bytes both ways, or one request that is passed on.
 //!
-//! A connection carries one request. The answer says so, and the client's next request comes on a connection of its own,
-//! to be judged again.
+//! A connection carries one request. The answer says so, and the client's next request comes on a connection of its
+//! own, to be judged again.
 
 mod exchange;
 

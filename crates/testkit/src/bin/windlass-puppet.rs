@@ -60,8 +60,8 @@ fn fill(byte: &str, length: usize) {
     stdout.flush().expect("the other side reads");
 }
 
-/// Prints numbered lines that bear a token, a few in each write, and after each write notes in a file how many lines it has
-/// printed: what it claims there has left this process. Ends quietly when its output is closed.
+/// Prints numbered lines that bear a token, a few in each write, and after each write notes in a file how many lines it
+/// has printed: what it claims there has left this process. Ends quietly when its output is closed.
 fn claim(file: &Path, token: &str, lines: u64) {
     const TOGETHER: usize = 8;
     let noted = File::create(file).expect("the file can be made");

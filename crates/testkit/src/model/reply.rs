@@ -269,7 +269,8 @@ impl Reply {
         self
     }
 
-    /// After so many events nothing comes until the gate is opened or the agent leaves; see [`super::Model::departures`].
+    /// After so many events nothing comes until the gate is opened or the agent leaves; see
+    /// [`super::Model::departures`].
     #[must_use]
     pub fn stalled_after_events(mut self, events: usize, gate: &Gate) -> Self {
         self.delivery.stall = Some((events, gate.clone()));

@@ -97,8 +97,8 @@ impl Request {
         messages.iter().filter(|item| item["role"] == "user").map(|item| text(&item["content"])).collect()
     }
 
-    /// Whether the user said something that holds this text. A sub-agent is known by its task, which is its user's; in its
-    /// parent's conversation the same text is only an argument of a call.
+    /// Whether the user said something that holds this text. A sub-agent is known by its task, which is its user's; in
+    /// its parent's conversation the same text is only an argument of a call.
     pub fn is_asked(&self, about: &str) -> bool {
         self.user_texts().iter().any(|text| text.contains(about))
     }

@@ -100,7 +100,8 @@ fn definition(line: &str) -> Option<&str> {
     target.split(' ').next()
 }
 
-/// A relative path seen from a folder, as a path seen from the root; one that begins with `/` is seen from there already.
+/// A relative path seen from a folder, as a path seen from the root; one that begins with `/` is seen from there
+/// already.
 fn resolve(folder: &str, target: &str) -> String {
     let from = if target.starts_with('/') { "" } else { folder };
     let mut parts: Vec<&str> = Vec::new();
