@@ -103,7 +103,7 @@ impl Log {
         Ok(Self { path, bytes, first, last, tokens })
     }
 
-    /// The answer has the beginning and the end, and says exactly how much there was.
+    /// Fails unless the answer has the beginning and the end, and reports the exact size of the output.
     fn ensure_told(&self, result: &Value) -> Result<()> {
         windlass::ensure_success(result)?;
         let (output, told) = (windlass::output(result)?, &result["structuredContent"]);

@@ -13,7 +13,7 @@ const LONGEST: u32 = 520;
 const BAR: u32 = 16;
 const HEAD: u32 = 26;
 const GAP: u32 = 12;
-/// Bars are as long as the logarithm says: figures of one row differ by up to a thousand times.
+/// The bars have a logarithmic scale: figures of one row differ by up to a thousand times.
 const DECADES: f64 = 4.0;
 
 /// Draws the rows that have more than one contender.

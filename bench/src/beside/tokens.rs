@@ -41,7 +41,7 @@ const PIP: Recording = Recording {
     lines: include_str!("../../recordings/pip-download.lines"),
 };
 
-/// One thing that is looked at.
+/// A scene: one output that is read.
 struct Scene {
     name: &'static str,
     what: &'static str,

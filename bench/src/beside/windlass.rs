@@ -33,13 +33,13 @@ pub(super) fn run_true(client: &mut Client) -> Result<()> {
     ensure_success(&result)
 }
 
-/// The command in this answer ended well.
+/// Fails unless the command in this answer exited with 0.
 pub(super) fn ensure_success(result: &Value) -> Result<()> {
     ensure!(result["structuredContent"]["exit_code"] == json!(0), "the command failed: {result}");
     Ok(())
 }
 
-/// The session that an answer says is running.
+/// The id of the session that an answer reports as running.
 pub(super) fn session(result: &Value) -> Result<u64> {
     result["structuredContent"]["session_id"].as_u64().with_context(|| format!("no session in {result}"))
 }

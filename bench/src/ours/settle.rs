@@ -79,7 +79,7 @@ impl Log {
     }
 }
 
-/// Holds the text against what it should be, as it comes.
+/// Compares the text with the expected one, as it comes.
 struct Comparing<'a> {
     expected: &'a str,
 }

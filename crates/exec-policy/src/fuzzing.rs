@@ -19,7 +19,7 @@ command = ["python3", "-c"]
 verdict = "allow"
 "#;
 
-/// Judges any text as a script, as a rules file and as arguments, and holds the verdict against its parts.
+/// Judges any text as a script, as a rules file and as arguments, and checks the verdict against its parts.
 pub fn judge_any(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _faults = RulesFile::parse(&text, "fuzz.toml");

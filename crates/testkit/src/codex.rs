@@ -46,7 +46,7 @@ pub struct Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    /// For a Codex that asks no model.
+    /// For a Codex that sends no request to a model.
     pub const WITHOUT_MODEL: Configuration<'static> =
         Configuration { model: "http://127.0.0.1:9/v1", features: "", more: "" };
 

@@ -139,7 +139,7 @@ impl Wire {
         self.child.as_ref().expect("the server was started for this").id()
     }
 
-    /// Asks, and waits for the answer; everything else that comes meanwhile is kept.
+    /// Sends a request and waits for the answer; all other messages that come meanwhile are kept.
     pub fn request(
         &mut self,
         method: &str,
@@ -185,7 +185,7 @@ impl Wire {
         self.write_some()
     }
 
-    /// The answer to a request; everything else that comes meanwhile is kept.
+    /// The answer to a request; all other messages that come meanwhile are kept.
     pub fn answer(&mut self, asked: RequestId) -> Result<std::result::Result<Value, ServerError>> {
         match self.wait_for(|message| message.answers() == Some(asked))? {
             Message::Answer { result, .. } => Ok(result),
@@ -263,10 +263,10 @@ impl Wire {
         self.outgoing.len()
     }
 
-    /// Closes the server's input; what it has not taken is gone.
+    /// Closes the server's input; bytes that it has not taken are lost.
     pub fn close_input(&mut self) {
         if let Some(input) = self.input.take().filter(|_| self.frames.is_some()) {
-            // One whose other end is gone already needs no end.
+            // A socket whose other end is closed need not be shut down.
             let _ = rustix::net::shutdown(&input, rustix::net::Shutdown::Write);
         }
         self.outgoing.clear();
@@ -298,7 +298,7 @@ impl Wire {
         child.wait()
     }
 
-    /// Closes the server's input and waits for it to go by itself.
+    /// Closes the server's input and waits for it to exit by itself.
     pub fn end(mut self) -> Result<ExitStatus> {
         self.close_input();
         self.exit()
@@ -338,7 +338,7 @@ impl Wire {
                 ends.push(PollFd::new(input, PollFlags::OUT));
             }
             wait(&mut ends, deadline)?;
-            // A server that is gone takes nothing more, but what it said before is still to be read.
+            // A server that has exited takes nothing more, but the output that it sent before is still to be read.
             if self.write_some().is_err() {
                 self.outgoing.clear();
             }

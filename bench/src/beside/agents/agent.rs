@@ -1,4 +1,4 @@
-//! The two programs, set up to ask the scripted model, and what a run of one of them used.
+//! The two programs, configured for the scripted model, and the resources that a run of one of them used.
 
 use crate::beside::RowContext;
 use crate::beside::contest::Who;
@@ -43,7 +43,7 @@ pub(super) struct RunMetrics {
 }
 
 impl Agent {
-    /// Set up to ask this model, with commands confined like this.
+    /// An agent that is configured for this model, with commands confined like this.
     pub(super) fn of(around: &RowContext, who: Who, (model, sandbox): (&Model, Sandbox)) -> Result<Self> {
         let home = around.folder()?;
         let mut command = match who {

@@ -15,7 +15,7 @@ pub(super) const NAMES: [&str; 3] = ["agent-50", "agent-50-time", "agent-50-memo
 
 /// The task of a sub-agent. Its text occurs in no other agent's task.
 const TASK: &str = "Run the errand";
-/// The last message of a sub-agent. No other agent says it.
+/// The last message of a sub-agent. Its text occurs in no other agent's messages.
 const LAST_WORDS: &str = "errand-is-run";
 
 pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
@@ -66,7 +66,7 @@ fn once(around: &RowContext) -> Result<(usize, f64, f64)> {
 
 struct Crowd {
     size: usize,
-    /// How many have asked for the first time.
+    /// How many have sent their first request.
     there: AtomicUsize,
     /// Opened by the last of them.
     all: Gate,

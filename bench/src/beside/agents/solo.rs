@@ -1,4 +1,4 @@
-//! One agent: how soon it asks the model, what it weighs, and what a step costs it, with and without a sandbox.
+//! One agent: the time to its first request, its memory, and the cost of a step, with and without a sandbox.
 
 use super::agent::Sandbox;
 use super::errand::{self, AgentTask, Done};

@@ -24,10 +24,11 @@ pub(super) const EXEC_PIPE: [&str; 3] = ["exec-1000", "exec-1000-burst", "exec-1
 pub(super) const EXEC_TERMINAL: [&str; 3] =
     ["exec-1000-terminal", "exec-1000-terminal-burst", "exec-1000-terminal-left"];
 
-/// How many are asked for before the first is there, where it is not all of them. Codex keeps up with these.
+/// How many programs are requested before the first has started, where it is not all of them. Codex keeps up with
+/// these.
 const AT_A_TIME: usize = 32;
 
-/// A server that says nothing for so long has lost the rest.
+/// A server that sends nothing for so long has lost the rest.
 const SILENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn on_pipes(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
@@ -39,7 +40,7 @@ pub(super) fn on_terminals(around: &RowContext, dialect: ServerKind) -> Result<V
     measure(around, (dialect, Io::Terminal), names)
 }
 
-/// How a crowd is asked for.
+/// How the programs of a crowd are requested.
 #[derive(Clone, Copy)]
 struct Crowd {
     dialect: ServerKind,

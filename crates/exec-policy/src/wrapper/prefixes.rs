@@ -273,7 +273,7 @@ fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut 
     true
 }
 
-/// Options that carry something themselves. Says whether they are all that is to be looked at.
+/// Options that contain a command or a variable themselves. Returns whether the rest need not be examined.
 fn carrying_option(
     (name, option, value): (&str, &str, Option<&Word>),
     given: &Given<'_>,

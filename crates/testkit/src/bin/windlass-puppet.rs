@@ -76,7 +76,7 @@ fn claim(file: &Path, token: &str, lines: u64) {
     }
 }
 
-/// Reads everything and says how much it was.
+/// Reads everything and prints how many bytes it was.
 fn swallow() {
     let mut bytes = Vec::new();
     let count = std::io::stdin().read_to_end(&mut bytes).unwrap_or(0);
