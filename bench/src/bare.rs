@@ -20,7 +20,7 @@ impl Bare {
 
 impl Drop for Bare {
     fn drop(&mut self) {
-        // What cannot be removed lies in the build directory, where it is nobody's loss.
+        // A file that cannot be removed stays in the build directory, where it does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }

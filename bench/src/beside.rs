@@ -1,7 +1,7 @@
-//! The servers as a client sees them, beside the programs that people use for the same work: `windlass mcp` and its peers,
-//! `windlass app-server` and `exec-server` beside Codex's, and `windlass agent` beside `codex exec`.
+//! Measures the servers as a client sees them, beside the programs that people use for the same work: `windlass mcp`
+//! and its peers, `windlass app-server` and `exec-server` beside Codex's, and `windlass agent` beside `codex exec`.
 //!
-//! Everybody is driven from this process, over pipes, in turns: whatever slows the machine for a while slows all of them.
+//! All contenders are driven from this process, over pipes, in turns: a disturbance of the machine slows all of them.
 //! A peer that is not installed ends the run with the command that installs it.
 
 mod agents;
@@ -30,13 +30,13 @@ use contest::{Finding, Who};
 use std::path::{Path, PathBuf};
 use table::Table;
 
-/// What the rows need.
+/// The settings and folder that all rows share.
 #[derive(Debug)]
 pub(crate) struct RowContext {
     place: BenchFolder,
     scale: Scale,
     rounds: usize,
-    /// Who takes part besides windlass and the bare system calls.
+    /// Whether the peers take part, besides windlass and the bare system calls.
     company: Company,
 }
 
@@ -68,7 +68,7 @@ impl Subject {
         }
     }
 
-    /// What the files with the results are called.
+    /// The base name of the files with the results.
     fn name(self) -> &'static str {
         match self {
             Self::Mcp => "beside",
@@ -93,7 +93,7 @@ const EVENTS: &[BenchRow] = &[
     BenchRow { names: tokens::NAMES, measure: tokens::measure },
 ];
 
-/// Measures and tells.
+/// Measures the rows and prints them.
 pub(crate) fn measure(subject: Subject, arguments: &BesideArguments) -> Result<()> {
     let around = RowContext {
         place: BenchFolder::beside_this_program()?,
@@ -134,7 +134,7 @@ impl RowContext {
         }
     }
 
-    /// A folder that nobody else uses, gone with the run.
+    /// A folder of the caller's own, removed at the end of the run.
     fn folder(&self) -> Result<PathBuf> {
         self.place.state_directory()
     }

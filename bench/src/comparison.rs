@@ -1,9 +1,10 @@
-//! What is measured against what, and how good it has to be. The bars are promises: they are not moved to be met.
+//! The table of comparisons: each work, its reference, and its bar. The bars are promises: they are not moved to be
+//! met.
 
 use crate::order::WorkSpec;
 use std::fmt;
 
-/// Two sides doing the same work, and the rows of the table that come of it.
+/// Two sides doing the same work, and the rows of the table for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(crate) reference: Reference,
@@ -11,7 +12,7 @@ pub(crate) struct Comparison {
     pub(crate) rows: Vec<Row>,
 }
 
-/// What ours is held against.
+/// The reference with which ours is compared.
 #[derive(Clone, Debug)]
 pub(crate) enum Reference {
     /// The bare program, doing this.
@@ -68,7 +69,7 @@ impl fmt::Display for Bar {
     }
 }
 
-/// Three decimals, and none that say nothing.
+/// Rounds to three decimals, so that no meaningless digits are printed.
 fn rounded(times: f64) -> f64 {
     (times * 1e3).round() / 1e3
 }

@@ -1,7 +1,8 @@
 //! End-to-end measurements: the engine beside a bare program that makes the same system calls and nothing more.
 //!
-//! Each side of each round is a process of its own, so that no measurement inherits the memory, threads or descriptors of
-//! another: the bare one is `bare/bare.c`, compiled at the start; ours is this program again, as `windlass-bench ours`.
+//! Each side of each round is a process of its own, so that no measurement inherits the memory, threads or descriptors
+//! of another: the bare one is `bare/bare.c`, compiled at the start; ours is this program again, as
+//! `windlass-bench ours`.
 #![forbid(unsafe_code)]
 
 mod arguments;

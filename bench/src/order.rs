@@ -1,4 +1,4 @@
-//! What one side of one round is to do: a work and its settings, as words. Both sides get the same ones.
+//! The work of one side in one round, and its settings, as words. Both sides get the same ones.
 
 use anyhow::{Context, Result};
 use std::fmt::Display;

@@ -25,7 +25,7 @@ pub(crate) fn measure(order: &WorkSpec) -> Result<()> {
         _ => {}
     }
     let order = order.clone();
-    // Sessions run on the workers, and so does whoever waits for them: as a server's connections do.
+    // Sessions run on the workers, and so does the task that waits for them, as a server's connections do.
     runtime(order.number("workers")?)?.block_on(async { tokio::spawn(work(order)).await? })
 }
 
@@ -62,7 +62,7 @@ fn command<const N: usize>(argv: [&str; N], io: Io) -> CommandSpec {
     CommandSpec { io, ..CommandSpec::new(argv, "/") }
 }
 
-/// What the order says the command reads and writes.
+/// The input and output of the command, by the order.
 fn io(order: &WorkSpec, stdin: Stdin) -> Result<Io> {
     match order.text("io")? {
         "pipe" => Ok(Io::Pipes(stdin)),

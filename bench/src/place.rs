@@ -1,4 +1,4 @@
-//! Where the bench keeps what it makes: in the build directory, which is on a real disk and belongs to nobody else.
+//! The folder of the bench: in the build directory, which is on a real disk and which other programs leave alone.
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -40,8 +40,8 @@ impl BenchFolder {
         self.folder.join(format!("bare-{}", std::process::id()))
     }
 
-    /// A fresh state directory for one round. It stays until the end: ext4 keeps clear of inodes that were deleted within
-    /// the last half minute, so a round would pay for every file that the one before it left behind and lost.
+    /// A fresh state directory for one round. It stays until the end: ext4 keeps clear of inodes that were deleted
+    /// within the last half minute, so a round would pay for every file that the one before it left behind and lost.
     pub(crate) fn state_directory(&self) -> Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let path = self.rounds.0.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
@@ -72,7 +72,7 @@ struct Temporary(PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What cannot be removed lies in the build directory, where it is nobody's loss.
+        // A folder that cannot be removed stays in the build directory, where it does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

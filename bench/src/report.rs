@@ -1,4 +1,4 @@
-//! What came out: a table for people and JSON for programs.
+//! The results of a run: a table for people and JSON for programs.
 
 use crate::arguments::BenchArguments;
 use crate::rounds::{Measured, Samples};
@@ -25,7 +25,7 @@ pub(crate) struct Circumstances {
     load_before: String,
 }
 
-/// Whether figures are held against the bars.
+/// Whether figures are compared with the bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judged {
     Yes,
@@ -56,7 +56,7 @@ impl Report {
         Self { circumstances, rows: Vec::new() }
     }
 
-    /// Prints rows as they come: whoever stops a long run keeps what it has measured.
+    /// Prints rows as they come: a user who stops a long run keeps the rows measured so far.
     pub(crate) fn add(&mut self, measured: Vec<Measured>) {
         for measured in measured {
             println!("{}", self.line(&measured));

@@ -1,5 +1,5 @@
-//! Runs the two sides of a comparison in turns. A neighbour that makes the machine slower for a while slows both, and the
-//! side that goes first changes from round to round.
+//! Runs the two sides of a comparison in turns. A neighbour that makes the machine slower for a while slows both, and
+//! the side that goes first changes from round to round.
 
 use crate::bare::Bare;
 use crate::comparison::{Comparison, Reference, Row};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the rounds need.
+/// The programs and settings of the rounds.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
     pub(crate) place: &'a BenchFolder,
@@ -34,7 +34,7 @@ pub(crate) struct Samples {
     pub(crate) median: f64,
 }
 
-/// What one side of one round printed.
+/// The figures that one side of one round printed.
 type Figures = BTreeMap<String, f64>;
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
-//! Mixed random load with faults on one `windlass app-server`, for as long as is wanted: clients that come and go in every
-//! way, programs of every kind, lines that are no messages. Nothing may be lost, nothing may be left, every request is
-//! answered once, and what the server holds stays flat.
+//! Mixed random load with faults on one `windlass app-server`, for any length of time: clients that connect and leave
+//! in every way, programs of every kind, lines that are not messages. No output may be lost, no process may remain,
+//! every request is answered once, and the server's memory and descriptors stay flat.
 //!
 //! The seed is printed; the same seed makes the same clients do the same, though not at the same moments.
 
@@ -20,19 +20,19 @@ use std::time::{Duration, Instant};
 use weight::Weight;
 use windlass_testkit::{hang_deadline, survivors};
 
-/// How often the server is weighed in all: often enough to see a slope.
+/// How often the server is measured in all: often enough to see a slope.
 const WEIGHINGS: u32 = 100;
 
 /// The number of the client that comes before all others.
 const WARM_UP: u64 = u64::MAX;
 
-/// Runs the load and tells what came of it.
+/// Runs the load and prints the result.
 pub(crate) fn run(arguments: &SoakArguments) -> Result<()> {
     let place = BenchFolder::beside_this_program()?;
     let server = Server::start(&place)?;
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("seed {seed}, {} clients, {:?}", arguments.clients(), arguments.length());
-    // What keeps the limits of its commands is opened with the first of them, and stays open.
+    // The server opens the descriptors for its commands' limits with the first of them, and keeps them.
     Client::new(&server, seed, WARM_UP).work(Instant::now() + Duration::from_millis(500))?;
     let at_rest = server.settled()?;
     let (tally, weights) = load(&server, seed, arguments)?;
@@ -58,7 +58,7 @@ fn load(server: &Server, seed: u64, arguments: &SoakArguments) -> Result<(Tally,
     std::thread::scope(|scope| {
         for number in 0..arguments.clients() {
             let (sender, client) = (sender.clone(), Client::new(server, seed, number));
-            // The receiver is there until every client has told.
+            // The receiver is there until every client has sent its tally, so the error is ignored.
             scope.spawn(move || drop(sender.send(client.work(until))));
         }
         drop(sender);
@@ -120,7 +120,7 @@ impl Server {
         Weight::of(self.child.id())
     }
 
-    /// What it weighs when nobody is connected and all is said and done.
+    /// The weight of the server when no client is connected and all processes have ended.
     fn settled(&self) -> Result<Weight> {
         let deadline = Instant::now() + Duration::from_secs(10);
         let mut least = self.weight()?;
@@ -146,7 +146,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended needs no end.
+        // A process that has exited needs no signal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

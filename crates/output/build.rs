@@ -1,5 +1,5 @@
-//! Writes the tables that counting tokens reads: the vocabularies and the classes of characters. They lie in the program
-//! as they are read, so nothing is unpacked when it runs.
+//! Writes the tables that counting tokens reads: the vocabularies and the classes of characters. They lie in the
+//! program as they are read, so nothing is unpacked when it runs.
 #![forbid(unsafe_code)]
 
 #[path = "build/classes.rs"]

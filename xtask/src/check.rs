@@ -1,4 +1,5 @@
-//! `cargo xtask check`: everything a change must pass. Cheap steps come first; what does not compile is not tested.
+//! `cargo xtask check`: everything a change must pass. Cheap steps come first; code that does not compile is not
+//! tested.
 
 use anyhow::Result;
 

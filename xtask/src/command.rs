@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The workspace root. Cargo tells where this crate lies, both to `cargo xtask` and to its tests.
+/// The workspace root. Cargo passes the folder of this crate, both to `cargo xtask` and to its tests.
 pub(crate) fn root() -> Result<PathBuf> {
     let here = env::var_os("CARGO_MANIFEST_DIR").context("start it with `cargo xtask`")?;
     let root = Path::new(&here).parent().context("xtask lies in the workspace root")?;
@@ -30,7 +30,7 @@ pub(crate) fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it printed; its complaints are shown.
+/// Runs a command and returns its standard output; its standard error is shown.
 pub(crate) fn stdout_of(mut command: Command) -> Result<String> {
     command.stderr(Stdio::inherit());
     let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;
@@ -47,7 +47,7 @@ pub(crate) fn works(mut command: Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The command as somebody would type it.
+/// The command as one would type it.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(program).chain(command.get_args());

@@ -1,5 +1,5 @@
-//! `cargo xtask deny`: whether every dependency has a licence, an origin and a name that `deny.toml` allows, and whether
-//! `THIRD-PARTY.txt` has the licence texts of those that are linked.
+//! `cargo xtask deny`: whether every dependency has a licence, an origin and a name that `deny.toml` allows, and
+//! whether `THIRD-PARTY.txt` has the licence texts of those that are linked.
 //!
 //! cargo-deny checks it. Where this very version is not on the path, it is built once into the user's cache: about two
 //! minutes of one core. Known vulnerabilities are checked where their database can be fetched; where it cannot be
@@ -59,7 +59,7 @@ impl Tool {
     }
 
     fn check_graph(&self) -> Result<()> {
-        // Two versions of one crate are no fault; without this each fills a screen.
+        // Two versions of one crate are not a fault; without this each fills a screen.
         let words = ["check", "--hide-inclusion-graph", "--allow", "duplicate"];
         let mut check = self.command(&["--locked", "--log-level", "error"])?;
         check.args(words).args(["licenses", "bans", "sources"]);
@@ -70,7 +70,7 @@ impl Tool {
         // `timeout` also ends the git that fetches: a network that swallows everything lets it wait for minutes.
         let mut fetch = Command::new("timeout");
         fetch.args(["--kill-after=5", FETCH_SECONDS]).arg(&self.program).args(["fetch", "db"]);
-        // A name and password that git could ask for would never come.
+        // git must not ask for a name and password: no answer would ever come.
         fetch.current_dir(command::root()?).env("GIT_TERMINAL_PROMPT", "0");
         if !command::works(fetch) {
             eprintln!("!! advisories NOT checked: the database of RustSec cannot be fetched from here");
@@ -93,7 +93,8 @@ fn is_wanted(said: &str) -> bool {
     said.trim().strip_prefix("cargo-deny ") == Some(VERSION)
 }
 
-/// Not in `target/` unless there is no home: it outlives `cargo clean` and serves every checkout.
+/// In the user's cache; in `target/` only without a home folder. The cache outlives `cargo clean` and serves every
+/// checkout.
 fn cache_folder() -> Result<PathBuf> {
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: gives each fuzz target some time. Needs nightly Rust, so it is no part of `check`.
+//! `cargo xtask fuzz`: gives each fuzz target some time. Needs nightly Rust, so `check` does not run it.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What was asked for on the command line: `[seconds] [target...]`.
+/// The arguments of the command line: `[seconds] [target...]`.
 #[derive(Debug, PartialEq)]
 struct Request {
     seconds: u64,

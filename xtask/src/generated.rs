@@ -32,7 +32,7 @@ const GENERATED: &[Generated] = &[
 
 const LICENCE_TEXTS: Generated = Generated { path: "THIRD-PARTY.txt", origin: Function(notice::text) };
 
-/// What the client has of the protocol is what everybody has.
+/// The client and every other user of the protocol get the same generated types.
 const APP_SERVER_TS: ContentSource = Windlass(&["app-server", "generate-ts"]);
 
 /// A file, and where its content comes from.
@@ -51,7 +51,7 @@ enum ContentSource {
     Function(fn() -> Result<String>),
 }
 
-/// Writes what is out of date, of all files or of those at these paths.
+/// Writes the files that are out of date, of all files or of those at these paths.
 pub(crate) fn run(paths: &[String]) -> Result<()> {
     if let Some(odd) = paths.iter().find(|path| GENERATED.iter().all(|generated| generated.path != *path)) {
         bail!("{odd} is not a generated file");
@@ -72,7 +72,7 @@ pub(crate) fn check() -> Result<()> {
     check_those(GENERATED)
 }
 
-/// The same of what follows from the dependencies alone, for which nothing has to be built.
+/// The same for files that follow from the dependencies alone, for which nothing has to be built.
 pub(crate) fn check_licence_texts() -> Result<()> {
     check_those(&[LICENCE_TEXTS])
 }

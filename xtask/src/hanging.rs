@@ -1,5 +1,5 @@
-//! Tests that hang: shortly before the test runner ends one, a picture of its processes is printed, because afterwards
-//! nobody can tell what it waited for.
+//! Tests that hang: shortly before the test runner ends one, its process tree is printed, because afterwards the reason
+//! for the hang is lost.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ const TICKS_PER_SECOND: u64 = 100;
 /// The name of the process whose children are tests.
 const RUNNER: &str = "cargo-nextest";
 
-/// Somebody who looks from time to time, until this is dropped.
+/// A thread that looks for hanging tests from time to time, until this is dropped.
 pub(crate) struct Watch {
     _over: Sender<()>,
 }

@@ -1,7 +1,8 @@
-//! `THIRD-PARTY.txt`: the licence texts of all crates that are linked into `windlass`, to be passed on with the program.
+//! `THIRD-PARTY.txt`: the licence texts of all crates that are linked into `windlass`, to be passed on with the
+//! program.
 //!
-//! The list comes from `cargo tree`, the texts from the packages as the registry has them. Most texts differ in nothing but
-//! the line about the copyright, so each stands once, under the packages it is for and their own lines.
+//! The list comes from `cargo tree`, the texts from the packages as the registry has them. Most texts differ in nothing
+//! but the line about the copyright, so each stands once, under the packages it is for and their own lines.
 
 mod linked;
 mod text;

@@ -1,8 +1,8 @@
 //! `cargo xtask peers`: brings the programs of other people that Windlass is tested and measured with.
 //!
-//! What is wanted stands in `peers/` at the root, with exact versions; what is installed lies in `target/peers/`, except
-//! Debian's packages, which belong to the machine. Whatever is there already is left alone, so that every test run can
-//! begin with this at no cost. Nothing of it is shipped.
+//! The files in `peers/` at the root list them, with exact versions; they are installed in `target/peers/`, except
+//! Debian's packages, which belong to the machine. Peers that are there already are left alone, so that every test run
+//! can begin with this at no cost. Nothing of it is shipped.
 
 mod debian;
 mod npm;
@@ -15,14 +15,14 @@ use anyhow::{Context, Result};
 
 use crate::command;
 
-/// What the tests need.
+/// Installs the peers that the tests need.
 pub(crate) fn for_tests() -> Result<()> {
     let root = command::root()?;
     debian::install_missing(&root.join("peers/debian.txt"))?;
     install_missing(&root, FOR_TESTS)
 }
 
-/// What the measurements are made beside.
+/// Installs the peers beside which Windlass is measured.
 pub(crate) fn for_bench() -> Result<()> {
     install_missing(&command::root()?, FOR_BENCH)
 }
@@ -76,7 +76,7 @@ fn install_missing(root: &Path, kits: &[Kit]) -> Result<()> {
 }
 
 impl Kit {
-    /// The stamp is a copy of what was wanted. It is written last, so a run that was interrupted is done again.
+    /// The stamp is a copy of the lists. It is written last, so an interrupted installation is done again.
     fn install_if_missing(&self, root: &Path, peers: &Path) -> Result<()> {
         let wanted: Vec<PathBuf> = self.wanted.iter().map(|path| root.join(path)).collect();
         let text = all_text(&wanted)?;
@@ -116,7 +116,7 @@ mod tests {
 
     const WANTED: &str = "wanted.txt";
 
-    /// Installs by adding a line to a file beside the folder, unless the wish is to fail.
+    /// Installs by adding a line to a file beside the folder, or fails on request.
     fn note(folder: &Path, wanted: &[PathBuf]) -> Result<()> {
         let wish = all_text(wanted)?;
         anyhow::ensure!(wish != "broken", "it is broken");

@@ -1,4 +1,4 @@
-//! A step of a longer run: a heading, something to do, and what to tell whoever sees it fail.
+//! A step of a longer run: a heading, an action, and the advice to print when it fails.
 
 use anyhow::{Result, bail};
 
@@ -22,7 +22,7 @@ impl<'a> NamedStep<'a> {
         Self::call(name, || command::run(command::cargo(arguments.iter().copied())?))
     }
 
-    /// What to do when it fails.
+    /// Adds the advice to print when the step fails.
     pub(crate) fn or(self, remedy: &'a str) -> Self {
         Self { remedy, ..self }
     }

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: brings what is missing, builds everything, then runs every test. This is what the README gives
 //! and what CI calls.
 //!
-//! Tests run under `cargo nextest`, which gives each its own process and ends those that hang. Where it is missing it is
-//! installed; where that is impossible, plain `cargo test` runs the same tests without those two guarantees.
+//! Tests run under `cargo nextest`, which gives each its own process and ends those that hang. Where it is missing it
+//! is installed; where that is impossible, plain `cargo test` runs the same tests without those two guarantees.
 
 use anyhow::Result;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     step::run_all(&steps)
 }
 
-/// What runs the tests.
+/// The program that runs the tests.
 enum Runner {
     Nextest,
     CargoTest,
@@ -67,7 +67,8 @@ impl Runner {
     }
 }
 
-/// What differs from one who runs the tests to the next, and must make no difference to them: a test that needs any of it sets it.
+/// Variables of a developer's own environment, which must make no difference to the tests: a test that needs any of
+/// them sets it.
 const PERSONAL: &[&str] = &[
     "SHELL",
     "EDITOR",

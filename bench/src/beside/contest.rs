@@ -1,14 +1,14 @@
-//! Several doing the same in turns, and what came of it.
+//! A contest: several programs do the same work in turns, and the figures of each.
 
 use crate::comparison::Bar;
 use crate::rounds::{Samples, median};
 use anyhow::{Context, Result};
 use std::fmt;
 
-/// Who takes part.
+/// The contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Who {
-    /// The program of ours that the row is about.
+    /// The Windlass program that the row is about.
     Windlass,
     /// The same work with nothing around it.
     Bare,
@@ -24,7 +24,7 @@ pub(crate) enum Who {
     CodexAgent,
     Commander,
     Tmux,
-    /// What the program printed, as it is.
+    /// The raw output of the program.
     Raw,
     /// `bwrap`, a sandbox to be put before a command.
     Bubblewrap,
@@ -51,7 +51,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// One of those in a contest: how it does the work once, and how often it has to.
+/// A contender: how it does the work once, and how often it has to.
 pub(super) struct Contender<'a> {
     pub(super) who: Who,
     pub(super) times: usize,
@@ -66,7 +66,7 @@ pub(crate) struct Finding {
     pub(crate) unit: &'static str,
     pub(crate) figures: Vec<(Who, Samples)>,
     pub(crate) bar: Bar,
-    /// Whom the bar compares windlass with; nobody, if it is absolute.
+    /// The contender with which the bar compares windlass; none if the bar is absolute.
     pub(crate) against: Option<Who>,
 }
 
@@ -85,7 +85,7 @@ impl Finding {
     }
 }
 
-/// Lets everybody do the work in turns. Whoever goes first changes every time.
+/// Lets all contenders do the work in turns. The first one changes with every turn.
 pub(super) fn hold(mut contenders: Vec<Contender<'_>>) -> Result<Vec<(Who, Samples)>> {
     let most = contenders.iter().map(|contender| contender.times).max().unwrap_or_default();
     let count = contenders.len();
@@ -103,7 +103,7 @@ pub(super) fn hold(mut contenders: Vec<Contender<'_>>) -> Result<Vec<(Who, Sampl
     Ok(contenders.iter().zip(samples).map(|(contender, samples)| figure(contender.who, samples)).collect())
 }
 
-/// What somebody measured, as a figure of a row.
+/// The rounds of one contender, as a figure of a row.
 pub(super) fn figure(who: Who, rounds: Vec<f64>) -> (Who, Samples) {
     (who, Samples { median: median(&rounds), rounds })
 }

@@ -1,5 +1,5 @@
-//! A hundred megabytes of log: how much longer it takes than with a reader that only reads, what it weighs meanwhile, and
-//! whether the answer has the right beginning, end and count.
+//! A hundred megabytes of log: how much longer it takes than with a reader that only reads, what it weighs meanwhile,
+//! and whether the answer has the right beginning, end and count.
 
 use super::client::Client;
 use super::contest::{Contender, Finding, Who, figure, hold};
@@ -83,7 +83,7 @@ fn seq(lines: u64) -> String {
     format!("seq {}", lines * 78 / 9 + lines / 12)
 }
 
-/// What is printed, in a file, and what an honest answer says about it.
+/// The printed output as a file, and the facts that a correct answer must report about it.
 struct Log {
     path: PathBuf,
     bytes: u64,
@@ -103,7 +103,7 @@ impl Log {
         Ok(Self { path, bytes, first, last, tokens })
     }
 
-    /// The answer has the beginning and the end, and says exactly how much there was.
+    /// Fails unless the answer has the beginning and the end, and reports the exact size of the output.
     fn ensure_told(&self, result: &Value) -> Result<()> {
         windlass::ensure_success(result)?;
         let (output, told) = (windlass::output(result)?, &result["structuredContent"]);
@@ -190,7 +190,7 @@ fn through_windlass(server: &mut Client, script: &str, log: &Log) -> Result<(f64
     Ok((took.as_secs_f64() * 1e3, gained.max(0.0) / 1024.0))
 }
 
-/// What it takes just to have the bytes in a file, by whoever reads them.
+/// The time to get the same bytes into a file with a reader that does nothing else.
 fn through_a_shim(script: &str, log: &Log) -> Result<f64> {
     let path = log.path.with_extension("kept");
     let mut file = File::create(&path)?;

@@ -1,5 +1,5 @@
-//! The same as a picture: for each row a bar for everybody who took part, on a scale of its own. Drawn by hand, so that it
-//! needs nothing, and readable on light and dark pages.
+//! The same results as a picture: for each row a bar for every contender, on a scale of its own. Drawn by hand, so that
+//! it needs nothing, and readable on light and dark pages.
 
 use super::contest::{Finding, Who};
 use crate::report::rounded;
@@ -13,10 +13,10 @@ const LONGEST: u32 = 520;
 const BAR: u32 = 16;
 const HEAD: u32 = 26;
 const GAP: u32 = 12;
-/// Bars are as long as the logarithm says: figures of one row differ by up to a thousand times.
+/// The bars have a logarithmic scale: figures of one row differ by up to a thousand times.
 const DECADES: f64 = 4.0;
 
-/// Draws the rows that somebody else took part in.
+/// Draws the rows that have more than one contender.
 pub(super) fn write(findings: &[Finding], path: &Path) -> Result<()> {
     let shown: Vec<&Finding> = findings.iter().filter(|finding| finding.figures.len() > 1).collect();
     let svg = draw(&shown)?;

@@ -1,4 +1,4 @@
-//! What a server costs, from its files in `/proc`.
+//! Memory and processor time of a server, from its files in `/proc`.
 
 use anyhow::{Context, Result};
 

@@ -93,7 +93,7 @@ fn many_at_once(around: &RowContext, server: &mut Client) -> Result<Figures> {
     ])
 }
 
-/// As soon as one is answered, the next one is asked for.
+/// Sends the next request as soon as one is answered.
 fn windlass_abreast(server: &mut Client, count: usize) -> Result<f64> {
     let order = json!({ "name": "exec_command", "arguments": { "cmd": "true" } });
     let begun = Instant::now();

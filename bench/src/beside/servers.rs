@@ -1,7 +1,7 @@
 //! `windlass app-server` and `windlass exec-server` beside Codex's: the same messages to both, from the same client.
 //!
-//! Codex is asked for no sandbox and no time limit, as windlass is. The client checks every byte that it is sent against
-//! what the program printed, and fails the run if one is missing.
+//! Codex gets requests without a sandbox and without a time limit, as windlass does. The client compares every byte
+//! that it receives with the program's output, and fails the run if one is missing.
 
 mod confined;
 mod dialect;

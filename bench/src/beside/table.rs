@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What has been found so far.
+/// The findings so far.
 #[derive(Debug)]
 pub(super) struct Table {
     rounds: usize,

@@ -1,4 +1,4 @@
-//! tmux, used as agents use it: `send-keys` to type, `capture-pane` to look.
+//! tmux, used as agents use it: `send-keys` to type, `capture-pane` to read the screen.
 
 use super::RowContext;
 use anyhow::{Context, Result, ensure};
@@ -43,7 +43,7 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-J", "-S", "-"])
     }
 
-    /// What the screen shows.
+    /// The text on the screen.
     pub(super) fn screen(&self) -> Result<String> {
         self.run(&["capture-pane", "-p"])
     }
@@ -70,7 +70,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // It may have gone with its last pane.
+        // The server may have exited with its last pane.
         let _ = self.run(&["kill-server"]);
     }
 }

@@ -1,8 +1,8 @@
-//! What a model pays to read what a terminal showed. Recordings of real programs, printed to a terminal at full speed, and
-//! two programs themselves.
+//! The tokens that a model pays to read the output of a terminal. Recordings of real programs, printed to a terminal at
+//! full speed, and two programs themselves.
 //!
-//! Counted is the output part of an answer. The lines around it, the same in windlass and Codex, are some thirty tokens;
-//! tmux has none, but needs a tool to be run with.
+//! Counted is the output part of an answer. The lines around it, the same in windlass and Codex, are some thirty
+//! tokens; tmux has none, but needs a tool to be run with.
 
 use super::client::Client;
 use super::codex::{self, CodexStep};
@@ -41,12 +41,12 @@ const PIP: Recording = Recording {
     lines: include_str!("../../recordings/pip-download.lines"),
 };
 
-/// One thing that is looked at.
+/// A scene: one output that is read.
 struct Scene {
     name: &'static str,
     what: &'static str,
     script: String,
-    /// What is typed into it, and what its screen shows before.
+    /// The text that is typed into it, and the text that its screen shows before.
     typed: Option<(&'static str, &'static str)>,
     recording: Option<(Recording, &'static str)>,
 }

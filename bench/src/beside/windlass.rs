@@ -6,8 +6,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Not yet started, with a home and a state directory of its own, as the others have: what somebody's own start-up files
-/// cost is nobody's doing. Bash, so that the same shell runs everywhere.
+/// Not yet started, with a home and a state directory of its own, as the others have: the figures must not contain the
+/// cost of the user's own start-up files. Bash, so that the same shell runs everywhere.
 pub(super) fn command(around: &RowContext) -> Result<Command> {
     let program = around.place.program.with_file_name("windlass");
     ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
@@ -33,18 +33,18 @@ pub(super) fn run_true(client: &mut Client) -> Result<()> {
     ensure_success(&result)
 }
 
-/// The command in this answer ended well.
+/// Fails unless the command in this answer exited with 0.
 pub(super) fn ensure_success(result: &Value) -> Result<()> {
     ensure!(result["structuredContent"]["exit_code"] == json!(0), "the command failed: {result}");
     Ok(())
 }
 
-/// The session that an answer says is running.
+/// The id of the session that an answer reports as running.
 pub(super) fn session(result: &Value) -> Result<u64> {
     result["structuredContent"]["session_id"].as_u64().with_context(|| format!("no session in {result}"))
 }
 
-/// What the command printed, as far as the answer shows it.
+/// The output of the command, as far as the answer shows it.
 pub(super) fn output(result: &Value) -> Result<&str> {
     result["structuredContent"]["output"].as_str().with_context(|| format!("no output in {result}"))
 }

@@ -1,5 +1,5 @@
-//! From the last instruction of a child to the answer of whoever waits for it. The child notes the time in a shared file:
-//! nothing is sent that could wake anybody early.
+//! From the last instruction of a child to the answer of a waiting caller. The child notes the time in a shared file:
+//! it sends nothing that could wake a waiter early.
 
 use super::{command, ensure_success, figure};
 use crate::order::WorkSpec;

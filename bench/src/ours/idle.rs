@@ -22,14 +22,14 @@ pub(super) async fn measure(engine: &Engine, order: &WorkSpec) -> Result<()> {
     Ok(())
 }
 
-/// What the first session of an engine costs, all later ones share.
+/// Pays the cost of an engine's first session, which all later ones share.
 async fn warm_up(engine: &Engine, order: &WorkSpec) -> Result<()> {
     let session = engine.start(command(["/bin/true"], io(order, Stdin::Closed)?))?;
     session.exited().await?;
     Ok(())
 }
 
-/// `cat` with nobody who types.
+/// Sessions of `cat` that get no input.
 pub(super) fn start_idle(engine: &Engine, order: &WorkSpec, count: u32) -> Result<Vec<Session>> {
     let spec = command(["/bin/cat"], io(order, Stdin::Open)?);
     (0..count).map(|_| Ok(engine.start(spec.clone())?)).collect()

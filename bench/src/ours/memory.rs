@@ -1,4 +1,4 @@
-//! What the kernel says about this process.
+//! Memory of this process, as the kernel reports it.
 
 use anyhow::{Context, Result};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the producer prints, so that it can be compared byte by byte: see `produce` in the bare program.
+//! The expected output of the producer, so that it can be compared byte by byte: see `produce` in the bare program.
 
 use anyhow::{Result, ensure};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use windlass_output::{Offset, Span};
 /// The producer's output as it arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Produced {
-    /// What was asked for.
+    /// The number of bytes that the producer prints.
     pub(super) bytes: u64,
     pub(super) newline: Newline,
 }

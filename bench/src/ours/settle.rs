@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::time::Instant;
 use windlass_output::{Offset, Settler, View};
 
-/// What a session reads at a time.
+/// The most that a session reads at a time.
 const CHUNK: usize = 64 * 1024;
 
 pub(super) fn measure(order: &WorkSpec) -> Result<()> {
@@ -79,7 +79,7 @@ impl Log {
     }
 }
 
-/// Holds the text against what it should be, as it comes.
+/// Compares the text with the expected one, as it comes.
 struct Comparing<'a> {
     expected: &'a str,
 }

@@ -1,5 +1,5 @@
-//! Starts sessions one after the other and waits for each: the mark, the record, the receipt and the look for orphans
-//! are all in it.
+//! Starts sessions one after the other and waits for each: the time includes the mark, the record, the receipt and the
+//! search for orphans.
 
 use super::{command, ensure_success, figure, io};
 use crate::order::WorkSpec;

@@ -1,4 +1,4 @@
-//! A client of the load: connects, asks for several things at once, and goes, in one of the ways that clients go.
+//! A client of the load: connects, sends several requests at once, and leaves in one of the ways that clients leave.
 
 use super::Server;
 use super::job::Job;
@@ -15,7 +15,7 @@ use windlass_testkit::bytes::Noise;
 use windlass_testkit::wire::{Message, RequestId, Wire};
 use windlass_testkit::{HANG, survivors};
 
-/// What was done, and how often.
+/// Counts of everything that the clients did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     rounds: u64,
@@ -41,7 +41,7 @@ enum Manner {
     Orderly,
     /// Nothing is read for a while, then everything.
     Stalling,
-    /// Gone in the middle of it.
+    /// The client disconnects in the middle.
     Vanishing,
 }
 
@@ -125,7 +125,7 @@ impl Client {
     }
 }
 
-/// What is under way on one connection.
+/// The jobs and requests under way on one connection.
 #[derive(Default)]
 struct Round {
     jobs: BTreeMap<String, Job>,
@@ -165,7 +165,7 @@ impl Round {
                 self.answers += 1;
                 let id = id.context("an answer to nothing")?;
                 if self.controls.remove(&id).is_some() {
-                    // Too late is an answer too.
+                    // An error because the process has already exited is a valid answer.
                     ensure!(result.as_ref().err().is_none_or(|refusal| refusal.code == -32600), "{result:?}");
                     return Ok(());
                 }

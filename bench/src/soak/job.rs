@@ -1,4 +1,4 @@
-//! One program that a client asks for, and what must come of it.
+//! One program that a client starts, and the result that it must have.
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,12 +23,12 @@ enum Expected {
     Printed(String, i64),
     /// This output, in pieces.
     Streamed(Vec<u8>, i64),
-    /// So many bytes and a word that it was not all.
+    /// So many bytes, and a remark that output was cut.
     Cut(usize),
-    /// An end by our doing, whatever came before.
+    /// An end caused by the client, whatever came before.
     Ended,
     TimedOut,
-    /// It says its number, we kill it, and the answer says so.
+    /// It prints its process id, the client kills it, and the answer reports that.
     Killed,
     CannotStart,
 }
@@ -79,7 +79,7 @@ impl Job {
         job
     }
 
-    /// What is written comes back, and ends when the input does.
+    /// A program that echoes its input, and ends with it.
     fn echoing(noise: &mut Noise, name: &str) -> Self {
         let (mut controls, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..noise.word() % 8 {
@@ -96,7 +96,7 @@ impl Job {
         Self { params, controls, expected: Expected::Streamed(expected, 0), streamed: Vec::new() }
     }
 
-    /// Is given a megabyte that it does not want, and is ended or runs out of time.
+    /// A program that gets a megabyte which it does not read, and is stopped or runs out of time.
     fn not_reading(marker: &str, name: &str, ends: &[&'static str]) -> Self {
         let expected = if ends.is_empty() { Expected::TimedOut } else { Expected::Ended };
         let mut job = Self::of("sleep 1000", marker, expected).named(name);
@@ -112,7 +112,7 @@ impl Job {
         job
     }
 
-    /// Leaves processes in other sessions, and is ended.
+    /// A program that leaves processes in other sessions, and is stopped.
     fn leaving(marker: &str, name: &str) -> Self {
         let stray = format!("setsid sh -c ': {marker}; sleep 1000' &");
         let mut job =
@@ -159,7 +159,7 @@ impl Job {
         self.streamed.len()
     }
 
-    /// Whether the answer is what had to come.
+    /// Whether the answer is the expected one.
     pub(super) fn judge(&self, answer: &Result<Value, ServerError>) -> Result<()> {
         let result = match (answer, &self.expected) {
             (Err(refusal), Expected::CannotStart) => {

@@ -1,4 +1,4 @@
-//! What the server holds at a moment.
+//! The memory, descriptors and threads of the server at one moment.
 
 use crate::beside::process;
 use anyhow::{Context, Result};

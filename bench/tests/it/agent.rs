@@ -31,7 +31,8 @@ fn every_row_of_the_agent_runs_beside_codex() {
     assert_eq!(names, [&BESIDE_CODEX[..], &ALONE].concat());
     for row in rows {
         let name = row["row"].as_str().unwrap_or_default();
-        // The processor time of a step is the difference of two runs, and of so few steps it may drown in what they differ in anyway.
+        // The processor time of a step is the difference of two runs, and of so few steps it may drown in what they
+        // differ in anyway.
         let least = if name.ends_with("-cpu") { 0.0 } else { f64::MIN_POSITIVE };
         let is_measured =
             |who: &str| row["figures"][who]["median"].as_f64().is_some_and(|figure| figure >= least);

@@ -1,5 +1,5 @@
-//! The servers that speak Codex's protocols beside Codex's own: every row, once and small. Each work compares every byte
-//! and fails if one is missing.
+//! The servers that speak Codex's protocols beside Codex's own: every row, once and small. Each work compares every
+//! byte and fails if one is missing.
 
 use serde_json::Value;
 use std::process::Command;

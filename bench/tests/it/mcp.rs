@@ -1,4 +1,4 @@
-//! `windlass mcp` beside nobody but the bare system calls: every row that needs no peer, once and small. Each work checks
+//! `windlass mcp` beside the bare system calls alone: every row that needs no peer, once and small. Each work checks
 //! its own answers and fails if one is wrong.
 
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Holds rules against the examples that their authors gave: a rule that does not mean what its author thinks is found when
-//! its file is loaded.
+//! Checks rules against the examples that their authors gave: a rule that does not mean what its author thinks is found
+//! when its file is loaded.
 
 use crate::file::Fault;
 use crate::rule::Rule;

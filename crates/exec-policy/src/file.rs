@@ -1,5 +1,5 @@
-//! The rules file: TOML that people write and read. Every fault names its line and what to write instead, and all faults of
-//! a file are told at once.
+//! The rules file: TOML that people write and read. Every fault names its line and the correct form, and all faults of
+//! a file are reported at once.
 
 mod reading;
 
@@ -12,7 +12,7 @@ use crate::verdict::Verdict;
 pub struct RulesFile {
     /// Its name, for people.
     pub(crate) name: String,
-    /// What holds for commands that no rule speaks of.
+    /// The verdict for commands that no rule matches.
     pub(crate) default: Option<Verdict>,
     /// Whether files of projects may also loosen things.
     pub(crate) trust_projects: bool,
@@ -25,27 +25,26 @@ pub struct RulesFile {
 pub struct Fault {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong and what to write instead.
+    /// The fault, and the text to write instead.
     pub message: String,
 }
 
 impl RulesFile {
-    /// Reads a file's text and holds its rules against their examples. `name`: how the file is called when it is
-    /// spoken of.
+    /// Reads a file's text and checks its rules against their examples. `name`: the name of the file in messages.
     pub fn parse(text: &str, name: &str) -> Result<Self, Vec<Fault>> {
         let file = reading::read(text, name)?;
         let faults = examples::check(&file.rules);
         if faults.is_empty() { Ok(file) } else { Err(faults) }
     }
 
-    /// The same rules, with what the other file says of commands that no rule speaks of; never less strict.
+    /// The same rules, with the other file's default for commands that no rule matches; never less strict.
     #[must_use]
     pub fn with_default_of(mut self, other: &Self) -> Self {
         self.default = self.default.max(other.default);
         self
     }
 
-    /// The same for a file of a project, which cannot speak for its user.
+    /// The same for a file of a project, which cannot decide for its user.
     pub fn parse_project(text: &str, name: &str) -> Result<Self, Vec<Fault>> {
         let file = Self::parse(text, name)?;
         if file.trust_projects {

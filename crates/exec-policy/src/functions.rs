@@ -1,5 +1,5 @@
-//! Functions of a script. A call needs no rule, because what the function does is judged where it is defined; but only if the
-//! function is certainly defined by then, or the program of that name would run.
+//! The functions of a script. A call needs no rule, because the function's commands are judged where it is defined; but
+//! only if the function is certainly defined by then, or the program of that name would run.
 
 use crate::script::{Parsed, Simple};
 use crate::word::Word;
@@ -8,7 +8,7 @@ use crate::word::Word;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Functions {
     defined: Vec<(String, usize)>,
-    /// Bodies of functions: what stands there runs only when a function is called.
+    /// Bodies of functions: the commands in them run only when a function is called.
     bodies: Vec<std::ops::Range<usize>>,
     /// The first command outside bodies that calls a function.
     first_call: usize,

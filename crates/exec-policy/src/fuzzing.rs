@@ -1,5 +1,5 @@
-//! What fuzzing does with arbitrary bytes. The fuzz target and the ordinary tests run this same body; it panics when a
-//! promise of the crate is broken. Not part of the interface.
+//! The invariants of the crate, checked with arbitrary bytes. The fuzz target and the ordinary tests run this same
+//! body, which panics when an invariant is broken. Not part of the interface.
 
 use crate::script::ShellKind;
 use crate::verdict::Verdict;
@@ -19,7 +19,7 @@ command = ["python3", "-c"]
 verdict = "allow"
 "#;
 
-/// Judges any text as a script, as a rules file and as arguments, and holds the verdict against its parts.
+/// Judges any text as a script, as a rules file and as arguments, and checks the verdict against its parts.
 pub fn judge_any(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _faults = RulesFile::parse(&text, "fuzz.toml");

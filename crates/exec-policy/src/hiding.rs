@@ -1,4 +1,4 @@
-//! Texts that hold a command substitution although they are quoted, or that set a variable on which it depends what runs:
+//! Texts that contain a quoted command substitution, or an assignment to a variable that changes which program runs:
 //! harmless until something evaluates them.
 
 use crate::numbers;
@@ -48,9 +48,9 @@ fn simple_hides(simple: &Simple, parsed: &Parsed) -> bool {
             .any(|text| text.contains(['$', '`']) || holds_substitution(text));
     }
     match name.rsplit('/').next().unwrap_or_default() {
-        // What they print may be read into a variable; what a function is given, it may evaluate.
+        // A script may read their output into a variable. Below: a function may evaluate its arguments.
         "echo" | "cat" | ":" | "env" => arguments().flat_map(Word::texts).any(holds_substitution),
-        // Behind the script stand its arguments.
+        // The words behind the script are its arguments.
         "sh" | "bash" | "zsh" | "dash" | "ksh" => {
             simple.words.iter().skip(3).flat_map(Word::texts).any(holds_substitution)
         }
@@ -58,8 +58,8 @@ fn simple_hides(simple: &Simple, parsed: &Parsed) -> bool {
     }
 }
 
-/// Whether a text runs a command when it is expanded or, being part of a larger text, may do so; or sets a variable on which
-/// it depends what runs, when it is evaluated.
+/// Whether a text runs a command when it is expanded, alone or as a part of a larger text; or, when it is evaluated,
+/// sets a variable that changes which program runs.
 pub(crate) fn holds_substitution(text: &str) -> bool {
     ["$(", "${", "$[", "`"].iter().any(|opening| text.contains(opening))
         || numbers::assigned_in_expression(text).any(variables::changes_what_runs)

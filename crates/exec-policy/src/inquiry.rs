@@ -1,5 +1,6 @@
-//! The walk from a script to the verdicts of everything it can run: scripts hold commands, commands carry commands and
-//! scripts. Bounded in depth, in the number of commands and in the text it reads; beyond a bound, the answer is to ask.
+//! The walk from a script to the verdicts of everything it can run: scripts hold commands, and wrappers hold further
+//! commands and scripts. Bounded in depth, in the number of commands and in the text it reads; beyond a bound, the
+//! verdict is to ask.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -16,14 +17,14 @@ use crate::wrapper::{self, Carried, Given, Look, Strength};
 
 /// How deeply scripts may be nested, in all.
 const DEEPEST: usize = 64;
-/// How many carriers may stand before a command, in all.
+/// How many wrappers may stand before a command, in all.
 const MOST_CARRIERS: usize = 24;
 /// How much text is read in all: a script within a script is read again.
 const MOST_TEXT: usize = 2 << 20;
 /// How many commands are judged, among them those that are only perhaps commands.
 const MOST_COMMANDS: usize = 3000;
 
-/// A walk.
+/// The walk over one script or command, with its bounds.
 pub(crate) struct Inquiry<'r> {
     rules: &'r Rules,
     parts: Vec<JudgedCommand>,
@@ -47,15 +48,15 @@ struct WalkState {
     scope: Rc<Scope>,
     /// Whether the environment of the script is the user's: no script around it set a variable.
     is_untouched: bool,
-    /// Whether the command stands in the script itself, and is not carried by another.
+    /// Whether the command stands in the script itself, and is not run by a wrapper.
     direct: bool,
-    /// The redirection of the command that carries this one.
+    /// The redirection of the wrapper around this command.
     writes: Option<String>,
-    /// Whether the input of the command that carries this one may be a pipe, a file or a text.
+    /// Whether the input of the wrapper around this command may be a pipe, a file or a text.
     fed: bool,
 }
 
-/// What a script says of its commands' surroundings.
+/// The facts about a script that the meaning of its commands depends on.
 #[derive(Debug)]
 struct Scope {
     numbers: Numbers,
@@ -278,7 +279,7 @@ impl<'r> Inquiry<'r> {
         look
     }
 
-    /// Everything that a command sets and carries.
+    /// Judges everything that a command sets and runs.
     fn carry(&mut self, simple: &Simple, look: &Look, place: &WalkState) {
         for (name, value) in &look.settings {
             self.setting(name, value, place);
@@ -317,7 +318,7 @@ impl<'r> Inquiry<'r> {
         }
     }
 
-    /// A command that may be run: only what rules or doubts say of it counts.
+    /// A possible command: only the verdicts of rules and doubts about it count.
     fn perhaps(&mut self, words: &[Word], place: &WalkState) {
         let before = self.parts.len();
         let simple = Simple { words: words.to_vec(), ..Simple::default() };
@@ -420,7 +421,7 @@ impl<'r> Inquiry<'r> {
         }
     }
 
-    /// Something that is no command, so that no rule can name it: the default holds.
+    /// A part that is not a command, so that no rule can name it: the default holds.
     fn unnamed(&mut self, text: &str, place: &WalkState, why: &str) {
         let verdict = self.rules.default_verdict();
         if verdict > Verdict::Allow {

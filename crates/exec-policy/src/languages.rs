@@ -1,10 +1,10 @@
-//! Small languages that stand in the arguments of tools: scripts of sed and awk, statements for databases, settings. They are
-//! read just far enough to know whether they run a command or write a file.
+//! Small languages that stand in the arguments of tools: scripts of sed and awk, statements for databases, settings.
+//! They are read just far enough to know whether they run a command or write a file.
 
 mod awk;
 mod sed;
 
-/// What a text in such a language does.
+/// The effect of a text in such a language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// It neither runs nor writes anything.
@@ -19,7 +19,8 @@ pub(crate) enum Meaning {
     Runs(Option<String>),
 }
 
-/// What a text means to a program. `option`: the first name of the option that it stands behind; empty for an operand.
+/// The meaning of a text to a program. `option`: the first name of the option that takes the text; empty for an
+/// operand.
 pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
     match program {
         "sed" | "gsed" => sed::meaning(text),
@@ -40,7 +41,7 @@ pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
         "scp" | "sftp" => ssh_setting(text),
         "dc" => runs_if(text.contains('!')),
         _ if option.starts_with("fuse-ld") => runs_if(text.contains('/')),
-        // What is left are linkers.
+        // The rest of the table are linkers.
         _ => runs_if(text.contains("plugin")),
     }
 }
@@ -190,7 +191,7 @@ fn reads_only(statements: &str) -> bool {
     text.split(';').map(str::trim).all(is_reading) && !words().any(|word| CHANGING.contains(&word))
 }
 
-/// Whether a pragma only tells something: it assigns nothing, and what is in parentheses is a name.
+/// Whether a pragma only reads: it assigns nothing, and the text in parentheses is a name.
 fn is_query(pragma: &str) -> bool {
     const ABOUT_TABLES: [&str; 10] = [
         "table_info",

@@ -1,9 +1,9 @@
-//! Which commands may run without asking, must be asked about, or are forbidden: rules by the beginning of a command's
-//! words, and a parser that finds every command a script can run.
+//! Decides which commands may run without asking, must be asked about, or are forbidden: rules that match the beginning
+//! of a command's words, and a parser that finds every command a script can run.
 //!
-//! Pure: it reads no file, starts nothing and cannot fail on any text. What is not understood is never allowed silently; it
-//! is to be asked about. Rules speak of commands, not of files or networks: what a program does once it runs is a
-//! sandbox's business.
+//! Pure: it reads no file, starts nothing and cannot fail on any text. A script that is not understood is never allowed
+//! silently; the verdict is to ask. Rules match commands, not files or networks: the sandbox limits the effects of a
+//! program that runs.
 #![forbid(unsafe_code)]
 
 mod examples;

@@ -1,9 +1,9 @@
-//! Which texts a shell may evaluate as expressions without running anything: numbers, operators, and variables that hold
-//! nothing else.
+//! Which texts a shell may evaluate as expressions without running anything: numbers, operators, and variables that
+//! hold nothing else.
 //!
-//! Evaluating `x` evaluates the value of `x` in turn, and `a[$(…)]` in that value runs a command. So a variable counts as a
-//! number only if every way in which the script can set it is in sight and sets it to such an expression. In doubt, it does
-//! not count.
+//! Evaluating `x` evaluates the value of `x` in turn, and `a[$(…)]` in that value runs a command. So a variable counts
+//! as a number only if the parser sees every way in which the script can set it, and each sets it to such an
+//! expression. In doubt, it does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,8 @@ pub(crate) struct Numbers {
     has_counters: bool,
 }
 
-/// Words by which variables get values out of sight: scripts that run in the same shell, and references to variables.
+/// Words that set variables to values which the parser does not see: scripts that run in the same shell, and references
+/// to variables.
 const OUT_OF_SIGHT: &[&str] = &[
     "eval",
     "trap",
@@ -66,7 +67,7 @@ const SET_BY_SHELL: &[&str] = &[
 const COUNTERS: &[&str] =
     &["RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "BASHPID", "PPID", "UID", "EUID"];
 
-/// How often variables are compared with each other: as long as a chain of variables may be that are not numbers.
+/// How often variables are compared with each other: the longest chain of variables that are not numbers.
 const MOST_ROUNDS: usize = 64;
 
 /// Stand for expansions in an expression: one that is a number, and one that is some harmless expression.
@@ -79,7 +80,7 @@ impl Numbers {
         Self { names: BTreeSet::new(), has_counters: shell != ShellKind::Posix }
     }
 
-    /// The numbers of a script that runs with variables which no one tampered with.
+    /// The numbers of a script whose variables were not modified before it starts.
     pub(crate) fn of(parsed: &Parsed, shell: ShellKind) -> Self {
         let mut numbers = Self::unknown(shell);
         if parsed.simples.iter().any(sets_out_of_sight) {
@@ -208,7 +209,8 @@ fn assigned(parsed: &Parsed) -> (BTreeMap<String, Vec<Word>>, BTreeSet<String>) 
     (values, spoilt)
 }
 
-/// Variables to which an expression assigns, as in `i = 0`, `i += 2`, `i++`, `--i` or `a[0] = 1`. What it assigns are numbers.
+/// Variables to which an expression assigns, as in `i = 0`, `i += 2`, `i++`, `--i` or `a[0] = 1`. What it assigns are
+/// numbers.
 pub(crate) fn assigned_in_expression(expression: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut at = 0;
@@ -236,8 +238,8 @@ fn is_assigned(rest: &str) -> bool {
     }
 }
 
-/// The text behind the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from costing the
-/// square of their length.
+/// The text behind the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from
+/// costing the square of their length.
 fn behind_key(key: &str) -> Option<&str> {
     const FARTHEST: usize = 256;
     let mut open = 1_usize;

@@ -1,8 +1,8 @@
 //! Programs as data: which options they have, which of those take values, which are the same option in other words, and
 //! which make the program run a command, read code or write a file.
 //!
-//! An option that is not in a program's table is asked about. Where a table is partial, because the program has too many
-//! options or too many versions, that holds only where commands need a rule.
+//! An option that is not in a program's table is asked about. Where a table is partial, because the program has too
+//! many options or too many versions, that holds only where commands need a rule.
 
 mod archives;
 mod arguments;
@@ -26,17 +26,17 @@ pub(crate) struct Program {
     pub(crate) names: &'static [&'static str],
     pub(crate) style: Style,
     pub(crate) coverage: Coverage,
-    /// Options, separated by blanks: `name,same:=role`. One letter is a short option, more are a long one. Behind the names,
-    /// `:` takes a value, `?` takes one only if it is attached, and `+` takes all words up to `;`; `*` stands for any end of the
-    /// name. Then comes the role.
+    /// Options, separated by blanks: `name,same:=role`. One letter is a short option, more are a long one. Behind the
+    /// names, `:` takes a value, `?` takes one only if it is attached, and `+` takes all words up to `;`; `*` stands
+    /// for any end of the name. Then comes the role.
     pub(crate) options: &'static str,
     pub(crate) operands: Operands,
 }
 
-/// What a program does with its operands.
+/// The effect of a program on its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operands {
-    /// It reads them, or they are looked at elsewhere.
+    /// It reads them, or other code judges them.
     Plain,
     /// Those behind the first ones, of which this is the number, are files that it writes.
     WrittenAfter(usize),
@@ -71,7 +71,8 @@ pub(crate) enum Style {
     Posix,
     /// Long options have one dash, and an operand ends the options.
     DashFirst,
-    /// Long options must be written out. The values of bundled short ones follow in later words, as in `tree -Lo 2 file`.
+    /// Long options must be written out. The values of bundled short ones follow in later words, as in
+    /// `tree -Lo 2 file`.
     Spread,
 }
 
@@ -82,7 +83,8 @@ pub(crate) enum Coverage {
     Complete,
     /// It has the options of ordinary use. Another one is asked about where commands need a rule.
     Partial,
-    /// It has only the options that matter, because the program runs the code of a project anyway. Another one is passed over.
+    /// It has only the options that matter, because the program runs the code of a project anyway. Another one is
+    /// passed over.
     Marked,
 }
 
@@ -105,7 +107,7 @@ pub(crate) enum Takes {
     Command,
 }
 
-/// What an option makes of a program.
+/// The effect of an option on its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,

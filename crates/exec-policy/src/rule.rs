@@ -1,8 +1,8 @@
-//! One rule: the beginning of a command, and what may become of commands that begin so.
+//! One rule: the beginning of a command, and the verdict on commands that begin so.
 //!
-//! A rule that allows must be met exactly. A rule that asks or forbids is met by everything that *may* be such a command:
-//! unknown words are anything, options may stand before a word that the rule names, and options that the rule names may
-//! stand anywhere, in any spelling.
+//! A rule that allows must be matched exactly. A rule that asks or forbids is matched by everything that *may* be such
+//! a command: unknown words are anything, options may stand before a word that the rule names, and options that the
+//! rule names may stand anywhere, in any spelling.
 
 use crate::spelling::Options;
 use crate::verdict::{RuleSource, Verdict};
@@ -11,25 +11,26 @@ use crate::word::{Split, Word, shown};
 /// A rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// For each word, what it may be. The first is the program.
+    /// For each word, its alternatives. The first is the program.
     pub(crate) command: Vec<Vec<String>>,
     pub(crate) verdict: Verdict,
     /// Whether it also allows to write files, by an option or a redirection.
     pub(crate) writes: bool,
     pub(crate) why: Option<String>,
-    /// Commands it must speak of.
+    /// Commands it must match.
     pub(crate) matches: Vec<String>,
-    /// Commands it must not speak of.
+    /// Commands it must not match.
     pub(crate) except: Vec<String>,
     pub(crate) line: usize,
 }
 
 /// The most words that a rule names.
 pub(crate) const MOST_ELEMENTS: usize = 16;
-/// How many words of a command are looked at. One that has not been told from a rule by then counts as met.
+/// The most words of a command that are compared with a rule. A command that still fits the rule after them counts as
+/// matching.
 const MOST_WORDS: usize = 256;
 
-/// Where programs come from that are what their names say.
+/// The directories in which a program is what its name says.
 const SYSTEM_DIRECTORIES: [&str; 6] =
     ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
 
@@ -37,7 +38,7 @@ const SYSTEM_DIRECTORIES: [&str; 6] =
 #[derive(Clone, Debug)]
 pub(crate) struct CommandWords {
     pub(crate) words: Vec<Word>,
-    /// Options that stand before the word which says what to do, and their values: passed over.
+    /// Options before the word that names the subcommand, and their values: skipped.
     pub(crate) hidden: Vec<bool>,
 }
 
@@ -55,7 +56,7 @@ impl CommandWords {
 }
 
 impl Rule {
-    /// What may become of commands that it speaks of.
+    /// The verdict on commands that match.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }
@@ -65,7 +66,7 @@ impl Rule {
         self.line
     }
 
-    /// The beginning it speaks of, as it would be typed.
+    /// The beginning that it matches, as it would be typed.
     pub fn command(&self) -> String {
         let word = |choices: &Vec<String>| match &choices[..] {
             [one] => shown(one),
@@ -78,7 +79,7 @@ impl Rule {
         RuleSource { file: file.to_owned(), line: self.line, command: self.command(), why: self.why.clone() }
     }
 
-    /// Whether it speaks of this command.
+    /// Whether it matches this command.
     pub(crate) fn speaks_of(&self, reading: &CommandWords) -> bool {
         match self.verdict {
             Verdict::Allow => self.is_met_by(reading),

@@ -7,7 +7,7 @@ use crate::script::ShellKind;
 use crate::verdict::{Judgement, Reason, Verdict};
 use crate::word::Word;
 
-/// What holds for commands.
+/// The rules for commands: layers, each with its own rules and default.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     layers: Vec<Layer>,
@@ -43,7 +43,7 @@ impl Rules {
         Self::compose(Some(file), None)
     }
 
-    /// The names of the files they come from.
+    /// The names of the files that the rules come from.
     pub fn files(&self) -> Vec<String> {
         self.files.clone()
     }
@@ -72,7 +72,7 @@ impl Rules {
         inquiry.judgement()
     }
 
-    /// What the rules say of a command. `harmless`: why it need not be spoken of.
+    /// The verdict of the rules on a command. `harmless`: the reason why it needs no rule.
     pub(crate) fn say(&self, readings: &[CommandWords], harmless: Option<&'static str>) -> Said {
         let mut said = self.layers.iter().map(|layer| layer.say(readings, harmless));
         let Some(mut strictest) = said.next() else { return Said::nothing(harmless) };
@@ -91,12 +91,12 @@ impl Rules {
         strictest
     }
 
-    /// The verdict for what no rule speaks of.
+    /// The verdict for commands that no rule matches.
     pub(crate) fn default_verdict(&self) -> Verdict {
         self.layers.iter().map(|layer| layer.default).max().unwrap_or_default()
     }
 
-    /// Whether there is nothing that a command could slip past.
+    /// Whether no rule restricts anything, so that a command cannot evade one.
     pub(crate) fn allow_everything(&self) -> bool {
         let restricts = |layer: &Layer| {
             layer.default > Verdict::Allow
@@ -122,7 +122,7 @@ impl Layer {
         }
     }
 
-    /// It only asks and forbids: what it does not speak of is up to the others.
+    /// It only asks and forbids: for commands that no rule of it matches, the other layers decide.
     fn is_silent(&self) -> bool {
         self.default == Verdict::Allow && self.rules.iter().all(|(_, rule)| rule.verdict > Verdict::Allow)
     }
@@ -146,7 +146,7 @@ impl Layer {
     }
 }
 
-/// What rules say of one command.
+/// The verdict of one layer, or of all, on one command.
 pub(crate) struct Said {
     pub(crate) verdict: Verdict,
     pub(crate) reason: Reason,

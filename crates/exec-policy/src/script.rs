@@ -1,8 +1,8 @@
-//! Shell scripts, split into the simple commands they can run, by a parser of our own: exact where shells agree, bounded in
-//! depth and length, and silent about nothing. Where it does not understand a script, or shells would disagree about it, it
-//! says where; what it found up to there still counts.
+//! A parser of our own that splits shell scripts into the simple commands they can run: exact where shells agree, and
+//! bounded in depth and length. Where it does not understand a script, or shells would disagree about it, it reports
+//! the line; commands found up to there still count.
 //!
-//! It expands nothing. Every branch of a script is looked at, whether it would be taken or not.
+//! It expands nothing. Every branch of a script counts, whether it would be taken or not.
 
 mod compound;
 mod conditional;
@@ -25,7 +25,7 @@ pub enum ShellKind {
     Bash,
     /// zsh.
     Zsh,
-    /// `sh`, whichever shell that is here: what its kinds disagree about is not understood.
+    /// `sh`, whichever shell that is here: constructs about which its kinds disagree are not understood.
     Posix,
 }
 
@@ -43,19 +43,20 @@ impl ShellKind {
     }
 }
 
-/// The longest script that is looked at. Longer ones are asked about.
+/// The longest script that is parsed. Longer ones are asked about.
 pub(crate) const LONGEST: usize = 256 * 1024;
 /// How many commands a script may hold.
 const MOST_COMMANDS: usize = 2000;
 
-/// What a script can do.
+/// The effects that a script can have.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     /// Every simple command in it.
     pub(crate) simples: Vec<Simple>,
     /// Functions it defines.
     pub(crate) functions: Vec<Function>,
-    /// Variables it sets otherwise than by assignments: in loops, arrays and expansions. Without a value, it is unknown.
+    /// Variables it sets otherwise than by assignments: in loops, arrays and expansions. Without a value, it is
+    /// unknown.
     pub(crate) assigned: Vec<(String, Option<Word>)>,
     /// Texts that the shell evaluates as expressions: that runs commands which stand in them or in variables they name.
     pub(crate) evaluated: Vec<Word>,
@@ -63,9 +64,9 @@ pub(crate) struct Parsed {
     pub(crate) arrays: bool,
     /// Redirections that write a file, or open a connection, and belong to no command.
     pub(crate) redirections: Vec<String>,
-    /// What is understood, and yet can hide a command.
+    /// Parts that are understood and yet can hide a command.
     pub(crate) doubts: Vec<Unparsable>,
-    /// Where it was not understood any more.
+    /// The first part that was not understood. Parsing ends there.
     pub(crate) broken: Option<Unparsable>,
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
     /// `name=value` before the first word.
     pub(crate) assignments: Vec<Word>,
-    /// What a here-document or here-string gives it to read.
+    /// The here-document or here-string that is its input.
     pub(crate) input: Option<Word>,
     /// The redirection by which it writes a file or opens a connection.
     pub(crate) writes: Option<String>,
@@ -93,7 +94,7 @@ pub(crate) struct Function {
     pub(crate) certain: bool,
 }
 
-/// Something that is not understood, and where.
+/// A part that is not understood, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unparsable {
     pub(crate) line: usize,

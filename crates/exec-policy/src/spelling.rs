@@ -1,14 +1,14 @@
-//! Options that a rule names, and the ways to write them in a command: bundled, shortened, with a value attached, as the long
-//! or the short name of the same option, anywhere among the arguments.
+//! Options that a rule names, and the ways to write them in a command: bundled, shortened, with a value attached, as
+//! the long or the short name of the same option, anywhere among the arguments.
 
 use crate::programs::{self, Arguments, Program};
 use crate::rule::CommandWords;
 use crate::word::Word;
 
-/// A command's options as rules that ask or forbid see them.
+/// A command's options, for rules that ask or forbid.
 pub(crate) struct Options {
     words: Vec<Word>,
-    /// The program's table, and what it makes of the words.
+    /// The program's table, and the arguments as parsed by it.
     known: Option<(&'static Program, Arguments)>,
     /// Whether more words follow than are looked at.
     has_more: bool,
@@ -43,7 +43,7 @@ impl Options {
         has_more || self.has_more || self.by_table(choice).unwrap_or_else(|| self.by_letters(choice))
     }
 
-    /// What the table says; nothing, if the option is not in it.
+    /// The answer of the table; none if the option is not in it.
     fn by_table(&self, choice: &str) -> Option<bool> {
         let (program, arguments) = self.known.as_ref()?;
         let wanted = programs::read(program, &[Word::literal(""), Word::literal(choice)], 1);
@@ -57,7 +57,7 @@ impl Options {
         (wanted.unknown.is_empty() && !wanted.options.is_empty()).then(|| wanted.options.iter().all(is_there))
     }
 
-    /// Of a program that is not known, every bundle and every shortened option counts that may be the one.
+    /// For an unknown program, every bundle and every shortened option that may be the option counts.
     fn by_letters(&self, choice: &str) -> bool {
         let mut written =
             self.before_operands_only().map(|word| word.beginning().split('=').next().unwrap_or_default());

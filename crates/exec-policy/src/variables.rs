@@ -3,7 +3,7 @@
 use crate::word::Word;
 use crate::wrapper::flags_run_program;
 
-/// What setting a variable means.
+/// The effect of setting a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Its value is a command that some program runs.
@@ -323,7 +323,7 @@ pub(crate) fn effect_in_zsh(name: &str) -> Option<Effect> {
     effect(name).or_else(|| ZSH.contains(&array).then_some(Effect::Code))
 }
 
-/// What setting this variable, or an element of it, means; `None` if it runs nothing.
+/// The effect of setting this variable, or an element of it; `None` if it runs nothing.
 pub(crate) fn effect(name: &str) -> Option<Effect> {
     let name = name.split('[').next().unwrap_or_default();
     if COMMANDS.contains(&name) || BUILD_TOOLS.contains(&name) {
@@ -404,8 +404,8 @@ pub(crate) fn is_usual_value(name: &str, value: &Word) -> bool {
     })
 }
 
-/// Whether a variable holds options for less, of which some write files or read commands, and others than switches may be among
-/// them.
+/// Whether a variable holds options for less, of which some write files or read commands, and others than switches may
+/// be among them.
 pub(crate) fn opens_less(name: &str, value: &Word) -> bool {
     let is_plain = |value: &str| {
         value.split(' ').all(|option| {

@@ -1,8 +1,8 @@
-//! What is said about a command: the verdict, and for each of its parts who said so.
+//! The judgement on a command: the verdict, and for each of its parts the rule or reason behind it.
 
 use std::fmt;
 
-/// What may become of a command. The later, the stricter.
+/// The verdict on a command: allow, ask or forbid. Later variants are stricter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It may run.
@@ -47,35 +47,35 @@ pub struct Judgement {
 pub struct JudgedCommand {
     /// The command, as it would be typed; shortened.
     pub text: String,
-    /// What carries it, such as `sudo` or `sh -c`, outermost first.
+    /// The wrappers around it, such as `sudo` or `sh -c`, outermost first.
     pub within: Vec<String>,
-    /// What may become of it.
+    /// The verdict on this part.
     pub verdict: Verdict,
-    /// Who said so.
+    /// The rule or other reason for the verdict.
     pub reason: Reason,
 }
 
 /// Why a part got its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A rule speaks of it.
+    /// A rule matches it.
     Rule(RuleSource),
-    /// No rule speaks of it, and this is what a file says then; or no file says anything.
+    /// No rule matches it, and this is the file with the default; or no file has one.
     Default(Option<String>),
-    /// It is not understood, or hides what it runs; why.
+    /// It is not understood, or hides the command that it runs; why.
     Doubt(String),
     /// It runs nothing by itself.
     Harmless(&'static str),
 }
 
-/// A rule that spoke.
+/// A rule that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSource {
     /// The file it stands in.
     pub file: String,
     /// The line it begins at.
     pub line: usize,
-    /// The beginning of a command that it speaks of.
+    /// The beginning of the commands that it matches.
     pub command: String,
     /// Why, in its author's words.
     pub why: Option<String>,
@@ -102,7 +102,7 @@ impl Judgement {
         self.parts.iter().filter(|part| part.verdict == self.verdict)
     }
 
-    /// Whether rules could say otherwise: what is doubtful is asked about whatever they allow.
+    /// Whether rules could change the verdict: doubtful commands are asked about whatever rules allow.
     pub fn is_up_to_rules(&self) -> bool {
         !self.decisive().any(|part| matches!(part.reason, Reason::Doubt(_)))
     }

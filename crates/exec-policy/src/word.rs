@@ -34,7 +34,7 @@ pub(crate) enum ExpansionOrigin {
     Variable(String),
 }
 
-/// What an expansion may become.
+/// The number and kind of words that an expansion may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Part of one word.
@@ -74,7 +74,8 @@ impl Word {
         &self.pieces
     }
 
-    /// Whether it names a variable, or an element of an array by a plain number. Such a name is looked up, not evaluated.
+    /// Whether it names a variable, or an element of an array by a plain number. Such a name is looked up, not
+    /// evaluated.
     pub(crate) fn is_reference(&self) -> bool {
         let Some(text) = self.text() else { return false };
         let name = variable_name(text).unwrap_or_default();
@@ -104,7 +105,7 @@ impl Word {
         self.text().filter(|_| self.plain)
     }
 
-    /// What it begins with, as far as that is known.
+    /// The beginning of the word, as far as it is known.
     pub(crate) fn beginning(&self) -> &str {
         match self.pieces.first() {
             Some(WordPiece::Text(text)) => text,
@@ -230,7 +231,7 @@ impl Word {
     }
 }
 
-/// What a word is put together from.
+/// Builds a word from its pieces.
 #[derive(Debug, Default)]
 pub(crate) struct WordBuilder {
     pieces: Vec<WordPiece>,

@@ -1,7 +1,8 @@
-//! Programs that run others: what a command carries, how its words are to be read, and what about it cannot be known.
+//! Wrappers, programs that run others: the commands that they run, the ways to read their words, and the parts that
+//! cannot be known.
 //!
-//! Each kind of carrier is a file. What none of them knows is an ordinary program, judged by its words alone: so are
-//! `make`, `npm` and scripts in files, of which nobody can say what they run.
+//! Each kind of wrapper has a file. A program that none of them knows is an ordinary one, judged by its words alone: so
+//! are `make`, `npm` and scripts in files, because their contents are not visible here.
 
 mod builtins;
 mod git;
@@ -23,11 +24,11 @@ use crate::rule::{CommandWords, is_usual_program};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
-/// A command as it was found.
+/// A command as the parser found it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) words: &'a [Word],
-    /// What it is given to read, if that stands in the script.
+    /// Its input, if the script contains it as a here-document or here-string.
     pub(crate) input: Option<&'a Word>,
     /// The redirection by which it writes a file or opens a connection.
     pub(crate) writes: Option<&'a str>,
@@ -35,22 +36,22 @@ pub(crate) struct Given<'a> {
     pub(crate) fed: bool,
     /// The shell that runs it.
     pub(crate) shell: ShellKind,
-    /// Whether it stands in the script itself, and is not carried by another command.
+    /// Whether it stands in the script itself, and is not run by a wrapper.
     pub(crate) direct: bool,
     /// Whether the script has arrays.
     pub(crate) arrays: bool,
 }
 
-/// What is known of a command beyond its words.
+/// The findings about a command beyond its words.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// The ways to read its words that rules are held against.
+    /// The readings of its words that rules are compared with.
     pub(crate) readings: Vec<CommandWords>,
-    /// What it runs.
+    /// The commands and scripts that it runs.
     pub(crate) carried: Vec<Carried>,
-    /// How the carrier is called, for people.
+    /// The name of the wrapper, for people.
     pub(crate) carrier: Option<String>,
-    /// Why it is at least asked about.
+    /// The reasons to ask about it at least.
     pub(crate) floors: Vec<Floor>,
     /// Variables it sets.
     pub(crate) settings: Vec<(String, Word)>,
@@ -140,12 +141,12 @@ impl Look {
         }
     }
 
-    /// It is asked about, whatever rules allow.
+    /// The command is asked about, whatever rules allow.
     fn ask(&mut self, why: impl Into<String>) {
         self.ask_at_least(Strength::Always, why);
     }
 
-    /// It is asked about, unless a rule allows it by name.
+    /// The command is asked about, unless a rule allows it by name.
     fn ask_unless_named(&mut self, why: impl Into<String>) {
         self.ask_at_least(Strength::UnlessNamed, why);
     }
@@ -159,15 +160,15 @@ impl Look {
         self.carried.push(carried);
     }
 
-    /// A command that is carried as it is; nothing, if there is none.
+    /// The command that a wrapper runs as it is; none, if no words are left.
     fn carry_command(&mut self, carrier: &str, words: &[Word]) {
         if !words.is_empty() {
             self.carry(carrier, Carried::Command(words.to_vec()));
         }
     }
 
-    /// It adds nothing to what it carries, if it is the program that it seems to be. A redirection is a matter of the command
-    /// that it carries; a script may hold none, and then the carrier itself has made the file.
+    /// The wrapper adds nothing to the command that it runs, if it is the program that it seems to be. A redirection
+    /// belongs to the command that it runs; a script may hold none, and then the wrapper itself has made the file.
     fn is_transparent(&mut self, given: &Given<'_>) {
         let carries_command = matches!(self.carried[..], [Carried::Command(_)]);
         let is_usual = given.words[0].text().is_some_and(is_usual_program);
@@ -187,7 +188,7 @@ fn joined(words: &[Word]) -> Word {
     }
 }
 
-/// The first words of what is perhaps a command: enough for every rule, and bounded however many follow.
+/// The first words of a possible command: enough for every rule, and bounded however many follow.
 fn head(words: &[Word]) -> Vec<Word> {
     const MOST: usize = 32;
     words[..words.len().min(MOST)].to_vec()

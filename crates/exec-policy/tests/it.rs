@@ -1,4 +1,4 @@
-//! What the crate promises, tested from outside.
+//! Tests of the crate's public interface.
 #![forbid(unsafe_code)]
 
 #[path = "it/assigning.rs"]

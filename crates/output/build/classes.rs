@@ -1,5 +1,5 @@
-//! The classes of characters by which text is split, as a table of blocks: 64 characters to a block, as many as the last
-//! byte of a character in UTF-8 tells apart.
+//! The classes of characters by which text is split, as a table of blocks: 64 characters to a block, as many as differ
+//! in the last byte of their UTF-8 alone.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use crate::Folder;
 const BLOCK: usize = 64;
 const CHARACTERS: usize = 0x11_0000;
 
-/// The numbers are those of `Class` in `src/tokens/classes.rs`; what no pattern names is class 0.
+/// The numbers are those of `Class` in `src/tokens/classes.rs`; characters that no pattern matches are of class 0.
 const CLASSES: [(&str, u8); 7] = [
     (r"[\p{Lu}\p{Lt}]", 1),
     (r"\p{Ll}", 2),

@@ -36,7 +36,7 @@ fn read(name: &str) -> Vec<Token> {
     ranks.map(|rank| Token { bytes: encoding.decode(&[rank]), rank }).collect()
 }
 
-/// What counting takes for granted. A vocabulary for which it does not hold must not be built in.
+/// Checks the properties that counting relies on. A vocabulary without them must not be built in.
 fn check_promises(name: &str, tokens: &[Token]) {
     assert!(tokens.iter().all(|token| !token.bytes.is_empty()), "{name}: ranks have holes");
     assert!(tokens.len() < 1 << 24, "{name}: ranks do not fit in three bytes");
@@ -89,8 +89,8 @@ fn hash_fixed(key: &[u8]) -> u64 {
     }
 }
 
-/// Long tokens one after the other, each behind its length and rank, and slots that say where each begins. What an empty
-/// slot points at is a token like any other: bytes are always compared.
+/// Long tokens one after the other, each behind its length and rank, and slots that say where each begins. What an
+/// empty slot points at is a token like any other: bytes are always compared.
 fn write_long(name: &str, tokens: &[Token], folder: &Folder) -> io::Result<()> {
     let hashes: Vec<u64> = tokens.iter().map(|token| placing::hash_long(&token.bytes)).collect();
     let arrangement = arrange(&hashes);

@@ -1,5 +1,5 @@
-//! Prints how many megabytes a second each path through the crate takes: `cargo run --release -p windlass-output
-//! --example throughput`.
+//! Prints how many megabytes a second each path through the crate takes:
+//! `cargo run --release -p windlass-output --example throughput`.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;

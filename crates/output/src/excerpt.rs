@@ -11,23 +11,23 @@ use crate::offset::Span;
 use crate::tokens::{Tokenizer, Tokens};
 use crate::view::View;
 
-/// What an excerpt is made from.
+/// The text of which an excerpt is made.
 #[derive(Clone, Copy, Debug)]
 pub enum ExcerptSource<'a> {
     /// All of the text.
     Whole(&'a View),
-    /// The two ends of an output too large to load, and what is known of the part between them.
+    /// The two ends of an output too large to load, and the size of the part between them.
     Ends {
         /// The beginning.
         head: &'a View,
-        /// What was not loaded.
+        /// The part that was not loaded.
         gap: Gap,
         /// The end.
         tail: &'a View,
     },
 }
 
-/// A part of the output that nobody has looked at.
+/// A part of the output that was not loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Where it is.
@@ -43,11 +43,11 @@ pub struct ExcerptOptions<'a> {
     pub budget: Budget,
     /// How tokens are counted, in the marker and in a budget of tokens.
     pub tokenizer: Tokenizer,
-    /// What the marker says.
+    /// The kind of marker.
     pub marker: Marker<'a>,
 }
 
-/// What stands where text was left out.
+/// The marker that replaces the omitted text.
 #[derive(Clone, Copy)]
 pub enum Marker<'a> {
     /// `…12 tokens truncated…`
@@ -57,11 +57,12 @@ pub enum Marker<'a> {
         /// The session's id, as its reader would write it.
         session: &'a dyn fmt::Display,
     },
-    /// The same, with this span wherever the text is cut: for text that was made of all of it, such as a screen.
+    /// As `Address`, but always with this span, wherever the text is cut: for text that was made from all of it, such
+    /// as a screen.
     Made {
         /// The session's id, as its reader would write it.
         session: &'a dyn fmt::Display,
-        /// What the text was made of.
+        /// The span from which the text was made.
         of: Span,
     },
     /// `…12 tokens truncated (windlass log 7 --span 16..64)…`
@@ -78,7 +79,7 @@ pub struct Excerpt {
     pub text: String,
     /// How many tokens the whole has.
     pub original: Tokens,
-    /// What was left out, if anything.
+    /// The part that was left out, if any.
     pub omitted: Option<Omitted>,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Ends<'a> {
         self.gap.map_or(head, |gap| head + gap.tokens + tokenizer.count(self.tail.text()))
     }
 
-    /// What is left out when so many bytes are kept at the two ends.
+    /// The omitted part when so many bytes are kept at the two ends.
     fn omit(self, head: usize, tail: usize, tokenizer: Tokenizer) -> Omitted {
         let tail_start = self.tail.text().len() - tail;
         let span = Span::new(self.head.raw_at(head), self.tail.raw_at(tail_start));
@@ -197,7 +198,7 @@ impl Cutter<'_> {
 }
 
 impl Marker<'_> {
-    /// What it says where this was left out.
+    /// The text of the marker for this omitted part.
     #[must_use]
     pub fn text(self, span: Span, tokens: Tokens) -> String {
         match self {

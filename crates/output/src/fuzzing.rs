@@ -1,5 +1,5 @@
-//! What fuzzing does with arbitrary bytes. The fuzz targets and the ordinary tests run these same bodies; each
-//! panics when a promise of the crate is broken. Not part of the interface.
+//! The invariants of the crate, checked with arbitrary bytes. The fuzz targets and the ordinary tests run these same
+//! bodies; each panics when an invariant is broken. Not part of the interface.
 
 use crate::{
     Budget, Context, CursorKeys, ExcerptOptions, ExcerptSource, Grep, Marker, Offset, Pattern, QueryScanner,

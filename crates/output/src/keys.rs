@@ -13,10 +13,10 @@ pub enum CursorKeys {
     Application,
 }
 
-/// Why a name is no key.
+/// The reason why a name is not that of a key.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KeyError {
-    /// Nothing is called that.
+    /// No key has this name.
     #[error("unknown key {name:?}; the nearest known name is {nearest:?}")]
     Unknown {
         /// The name as given.
@@ -35,7 +35,7 @@ pub enum KeyError {
 /// The bytes of one named key.
 ///
 /// # Errors
-/// When nothing is called that, or no terminal has a code for it.
+/// When no key has this name, or no terminal has a code for it.
 pub fn key(name: &str, cursor_keys: CursorKeys) -> Result<Vec<u8>, KeyError> {
     let (modifiers, base) = split_modifiers(name);
     let found = find(base).ok_or_else(|| unknown(name, base))?;
@@ -45,7 +45,7 @@ pub fn key(name: &str, cursor_keys: CursorKeys) -> Result<Vec<u8>, KeyError> {
 /// The bytes of several keys, one after the other.
 ///
 /// # Errors
-/// The first name that is no key.
+/// The first name that is not that of a key.
 pub fn keys<'a>(
     names: impl IntoIterator<Item = &'a str>,
     cursor_keys: CursorKeys,

@@ -1,8 +1,8 @@
-//! What a command printed, as plain data: pure, no I/O, cannot fail on any bytes.
+//! The output of a command as plain data: pure, no I/O, cannot fail on any bytes.
 //!
 //! Bytes become a [`View`] (text plus addresses) through [`Settler`] or [`Utf8`]; views are searched ([`Pattern`],
 //! [`Grep`]), chosen from by line ([`RangeLines`], [`TailLines`]) and fitted into a [`Budget`] ([`excerpt()`]).
-//! Beside the log there is the [`Screen`]: what a terminal shows right now.
+//! Beside the log there is the [`Screen`]: the grid and cursor that a terminal would show right now.
 #![forbid(unsafe_code)]
 
 mod budget;

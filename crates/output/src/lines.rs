@@ -15,10 +15,10 @@ use crate::view::{LineNumber, View, ViewLine};
 /// The longest line that is found whole.
 pub const LONGEST_FOUND_LINE: usize = 64 << 10;
 
-/// The longest found line that is shown whole to whoever has a budget.
+/// The longest found line that is shown whole to a reader with a budget.
 pub const LONGEST_SHOWN_LINE: usize = 2 << 10;
 
-/// The longest line that is searched to its end. Of a longer one the rest is passed over.
+/// The longest line that is searched to its end. The rest of a longer one is skipped.
 pub const LONGEST_SEARCHED_LINE: usize = 16 << 20;
 
 /// The lines from `first` to `last`, both included.
@@ -30,7 +30,7 @@ pub struct LineRange {
     pub last: LineNumber,
 }
 
-/// Why a text is no range of lines.
+/// The error for a text that is not a range of lines.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("not a range of lines: {given:?} (write 10..20, 10.., ..20 or 10)")]
 pub struct LineRangeError {
@@ -194,10 +194,10 @@ pub struct Context {
 pub struct GrepLine {
     /// Its number.
     pub number: LineNumber,
-    /// The text, without the newline; of a line longer than [`LONGEST_FOUND_LINE`], so much around the match, or so much from
-    /// the beginning of one that does not match.
+    /// The text, without the newline; of a line longer than [`LONGEST_FOUND_LINE`], so much around the match, or so
+    /// much from the beginning of one that does not match.
     pub text: String,
-    /// What of the line is not in the text.
+    /// The ends of the line that the text lacks.
     pub cut: Cut,
     /// The bytes that the whole line came from.
     pub raw: Span,
@@ -245,7 +245,8 @@ impl GrepLine {
         self.raw = self.raw.cover(piece.raw);
     }
 
-    /// Looks for the pattern. Where not all of the line is there, its end is not known, so nothing matches that needs to know it.
+    /// Searches the line for the pattern. While part of the line is missing, its end is not known, so patterns that
+    /// depend on the end do not match.
     fn search(&mut self, pattern: &Pattern) -> bool {
         let Some(found) = pattern.find(&self.text) else { return false };
         if self.cut.after && !self.matches_whatever_follows(pattern) {
@@ -280,8 +281,8 @@ impl GrepLine {
         self
     }
 
-    /// The text in at most so many bytes around the match, or from the beginning on, with an ellipsis where more of the line
-    /// is.
+    /// The text in at most so many bytes around the match, or from the beginning on, with an ellipsis where more of the
+    /// line is.
     #[must_use]
     pub fn shown(&self, most: usize) -> Cow<'_, str> {
         let kept = self.around(most);
@@ -502,7 +503,7 @@ mod tests {
         [first, view]
     }
 
-    /// They were one line, of which nobody had printed a word.
+    /// Regression: the two lines were joined into one that the command had never printed.
     #[test]
     fn lines_on_both_sides_of_a_hole_are_not_joined() {
         let views = torn("one\ntwo: err", "or three\nfour\n");

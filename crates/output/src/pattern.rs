@@ -34,7 +34,7 @@ pub enum PatternError {
     /// It is not a regular expression.
     #[error("not a regular expression: {reason}")]
     Syntax {
-        /// What the parser says, pointing into the expression.
+        /// The parser's message, which points into the expression.
         reason: String,
     },
     /// It would take too much memory.
@@ -48,7 +48,7 @@ pub enum PatternError {
 /// A place where a pattern matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// What matched; bytes that are not UTF-8 are replaced.
+    /// The matched text; bytes that are not UTF-8 are replaced.
     pub text: String,
     /// The bytes it came from: exact in the raw view, as good as the view's map in settled text.
     pub raw: Span,

@@ -1,5 +1,5 @@
-//! Finds out whether output contains a question to the terminal, at nearly no cost for output that contains none:
-//! whoever answers (see [`Screen`](crate::Screen)) then needs to look only at output that asks.
+//! Finds out whether output contains a question to the terminal, at nearly no cost for output that contains none: the
+//! code that answers (see [`Screen`](crate::Screen)) then needs to look only at output that asks.
 
 use memchr::memchr;
 

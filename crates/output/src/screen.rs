@@ -1,5 +1,5 @@
-//! What a terminal shows right now: the visible grid, the cursor, and the answers it owes to programs that asked it
-//! something. The emulator behind it is an implementation detail that no other file sees.
+//! The screen of a terminal: the visible grid, the cursor, and the answers to programs that queried the terminal. The
+//! emulator behind it is an implementation detail that no other file sees.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ mod string_guard;
 
 use string_guard::StringGuard;
 
-/// Answers that nobody fetched are kept up to this many bytes; a program that asks more does not listen.
+/// Answers that were not fetched are kept up to this many bytes; a program that asks more does not listen.
 const MOST_REPLIES: usize = 16 << 10;
 
 /// A longer title is cut.
@@ -52,7 +52,7 @@ impl ScreenSize {
 }
 
 impl Default for ScreenSize {
-    /// What terminals have always been: 24 rows of 80 columns.
+    /// The traditional size of terminals: 24 rows of 80 columns.
     fn default() -> Self {
         Self::new(24, 80)
     }
@@ -67,7 +67,7 @@ pub struct CursorPosition {
     pub column: u16,
 }
 
-/// A terminal without scrollback: history is the journal's business.
+/// A terminal without scrollback: the journal keeps the history.
 pub struct Screen {
     terminal: Term<Mailbox>,
     parser: Processor<NeverLate>,
@@ -140,7 +140,7 @@ impl Screen {
         self.terminal.mode().contains(TermMode::ALT_SCREEN)
     }
 
-    /// What the program wants the arrow keys to send.
+    /// The kind of sequence that the program wants the arrow keys to send.
     #[must_use]
     pub fn cursor_keys(&self) -> CursorKeys {
         match self.terminal.mode().contains(TermMode::APP_CURSOR) {
@@ -161,7 +161,7 @@ impl Screen {
         self.mailbox.with(|mail| mail.title.clone())
     }
 
-    /// What has to be written to the program because it asked for it.
+    /// Takes the answers to the program's queries, which must be written to its input.
     #[must_use]
     pub fn take_replies(&mut self) -> Vec<u8> {
         self.mailbox.with(|mail| std::mem::take(&mut mail.replies))
@@ -201,7 +201,7 @@ impl Dimensions for ScreenSize {
     }
 }
 
-/// Where the emulator, which calls back while it is being fed, leaves what it wants to say.
+/// The mailbox between the emulator, which calls back while it is being fed, and the screen.
 #[derive(Clone)]
 struct Mailbox(Arc<Mutex<TerminalReplies>>);
 
@@ -270,7 +270,8 @@ fn shortened(mut title: String) -> String {
     title
 }
 
-/// Turns synchronised updates off: they would hide output until a timer fires, and nobody looks between the frames.
+/// Turns synchronised updates off: they would hide output until a timer fires, and the screen is read only between
+/// frames.
 #[derive(Default)]
 struct NeverLate;
 

@@ -1,8 +1,9 @@
-//! Text that a person decides on, escaped so that it can be trusted: it moves no cursor, hides nothing, does not change the
-//! direction of writing, and two different texts never look the same.
+//! Text that a person decides on, escaped so that it can be trusted: it moves no cursor, hides nothing, does not change
+//! the direction of writing, and two different texts never look the same.
 //!
-//! Escapes are `<U+001B>` for a character and `<0xff>` for a byte that is not UTF-8. Backslashes would have been shorter, but
-//! commands are full of them: a tab and a typed `\t` would look alike, or every backslash would have to be doubled.
+//! Escapes are `<U+001B>` for a character and `<0xff>` for a byte that is not UTF-8. Backslashes would have been
+//! shorter, but commands are full of them: a tab and a typed `\t` would look alike, or every backslash would have to be
+//! doubled.
 
 use std::path::Path;
 
@@ -28,13 +29,14 @@ impl Shown {
         Self { text: shown, left_out: 0 }
     }
 
-    /// A text of at most so many characters; of a longer one its beginning and its end, and how much is missing between.
+    /// A text of at most so many characters; of a longer one its beginning and its end, and how much is missing
+    /// between.
     pub fn within(text: &str, most: usize) -> Self {
         Self::cut(text, most, "\n")
     }
 
-    /// The same on one line: newlines are escaped too. For a text whose lines could be taken for lines of ours, such as a
-    /// path or the value of a variable.
+    /// The same on one line: newlines are escaped too. For a text whose lines could be taken for lines of the program,
+    /// such as a path or the value of a variable.
     pub fn on_one_line(text: &str, most: usize) -> Self {
         Self::cut(text, most, " ").without_newlines()
     }
@@ -66,7 +68,7 @@ impl Shown {
         self
     }
 
-    /// A word of ours and a text on one line.
+    /// A word of the program and a foreign text on one line.
     pub fn beside(word: &'static str, shown: &Self) -> Self {
         Self { text: format!("{word} {}", shown.text), left_out: shown.left_out }
     }

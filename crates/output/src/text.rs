@@ -1,11 +1,11 @@
 //! Settled text: what a terminal would finally show, as a log.
 //!
-//! Escape codes are gone, bytes that are not UTF-8 are U+FFFD, and what was overwritten (`\r`, backspace, erase,
-//! cursor movement) is in its last state, so that a progress bar is one line. Erasing the whole screen keeps what was there.
+//! Escape codes are gone, bytes that are not UTF-8 are U+FFFD, and what was overwritten (`\r`, backspace, erase, cursor
+//! movement) is in its last state, so that a progress bar is one line. Erasing the whole screen keeps what was there.
 //!
-//! Output of a terminal is drawn on a screen of its size ([`grid`]): the text is the scroll-back and the screen, without the
-//! alternate screen. Output of pipes has no size and no screen: the newest lines can be rewritten ([`page`]), a newline
-//! returns, and text that is sent to an address or to the alternate screen begins a new line.
+//! Output of a terminal is drawn on a screen of its size ([`grid`]): the text is the scroll-back and the screen,
+//! without the alternate screen. Output of pipes has no size and no screen: the newest lines can be rewritten
+//! ([`page`]), a newline returns, and text that is sent to an address or to the alternate screen begins a new line.
 //!
 //! Memory is bounded whatever is printed: a settler keeps the newest rows, each of bounded length; a longer line is
 //! handed out in pieces, and what was handed out no longer changes.

@@ -1,7 +1,8 @@
 //! Counting tokens as models do: exactly, in little time whatever a hostile program printed, and with nothing to load.
 //!
-//! Text is split into pieces ([`split`]), most of which are tokens ([`vocabulary`]); what is not falls into several
-//! ([`merge`]). The tables are made by the build script and lie in the program as they are read.
+//! Text is split into pieces ([`split`]), most of which are tokens ([`vocabulary`]); the others are merged from several
+//! tokens ([`merge`]). The build script makes the tables, and the program contains them in the form in which they are
+//! read.
 
 mod classes;
 mod count;

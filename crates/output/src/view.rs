@@ -15,7 +15,7 @@ impl LineNumber {
     /// The first line.
     pub const FIRST: Self = Self(1);
 
-    /// The line with this number; there is no line 0, so 0 means the first.
+    /// The line with this number. Lines count from 1, so 0 means the first.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(if number == 0 { 1 } else { number })
@@ -196,8 +196,8 @@ impl View {
         self.anchors.clear();
     }
 
-    /// States that what follows is not on the line that the text before ended in: something between them is missing. The text
-    /// before must have been taken.
+    /// Declares that the text that follows is not on the line in which the text before ended: something between them is
+    /// missing. The text before must have been taken.
     pub fn break_line(&mut self) {
         if std::mem::take(&mut self.mid_line) {
             self.first_line = self.first_line.down(1);
@@ -240,7 +240,7 @@ impl View {
         self.newlines += memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
     }
 
-    /// States that the bytes before `end` are accounted for.
+    /// Declares that the bytes before `end` are accounted for.
     pub(crate) fn reach(&mut self, end: Offset) {
         self.end = self.end.max(end);
     }
@@ -275,7 +275,7 @@ impl View {
     }
 
     fn anchor(&mut self, raw: Offset) {
-        // A line that was rewritten late may hold places that lie behind the beginning of the next one.
+        // A line that was rewritten late may contain positions that lie behind the beginning of the next one.
         for earlier in self.anchors.iter_mut().rev().take_while(|earlier| earlier.raw > raw) {
             earlier.raw = raw;
         }

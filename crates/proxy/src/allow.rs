@@ -9,9 +9,9 @@
 //! | `db.corp:5432+private` | this name, also where it leads to loopback, private, unique local or shared addresses |
 //! | `127.0.0.1:5432`, `[::1]:80`, `10.0.0.0/8`, `[fd00::/8]:*` | these addresses, whatever they are |
 //!
-//! An address that is listed may be asked for as it is, and a name *that is listed* may lead there. A name that is not
-//! listed is refused whatever it leads to, because to find out it would have to be looked up, and whoever answers for the
-//! name would learn what was asked.
+//! An address that is listed may be requested directly, and a name *that is listed* may resolve to it. A name that is
+//! not listed is refused without a look-up, whatever its addresses are, because the look-up would reveal the name to
+//! the name server that answers for it.
 
 mod entry;
 
@@ -24,32 +24,32 @@ use crate::zone::Zone;
 /// The most entries of a list.
 pub const ENTRY_LIMIT: usize = 4096;
 
-/// What may be reached.
+/// The hosts and ports that a command may reach: a bounded list of entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList {
     entries: Vec<AllowEntry>,
 }
 
-/// Why something may not be reached.
+/// The reason why the list does not allow a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unlisted {
-    /// No entry speaks of the host.
+    /// No entry covers the host.
     #[error("no entry of the allow-list covers this host")]
     Host,
-    /// An entry does, for other ports.
+    /// An entry covers the host, but for other ports.
     #[error("the entry `{entry}` covers this host on other ports only")]
     Port {
         /// The first such entry.
         entry: String,
     },
-    /// The name is listed and leads somewhere it may not.
+    /// The name is listed, but resolves to an address that its entry does not allow.
     #[error("the entry `{entry}` covers this name, which leads to {address}, {zone}")]
     Inward {
         /// The entry.
         entry: String,
         /// Where the name leads.
         address: IpAddr,
-        /// What that is.
+        /// The zone of that address.
         zone: Zone,
     },
 }
@@ -77,7 +77,7 @@ impl AllowList {
         self.entries.iter()
     }
 
-    /// Whether a target may be thought about at all: an address may be reached then, a name may be looked up.
+    /// Whether a target may be considered at all: an address may then be connected to, a name may be looked up.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl AllowList {
             .ok_or_else(inward)
     }
 
-    /// Whether an entry speaks of this very host, on whatever port.
+    /// Whether an entry names exactly this host, on whatever port.
     pub(crate) fn speaks_of(&self, host: &Host) -> bool {
         self.entries.iter().any(|entry| covers(entry, host))
     }

@@ -1,7 +1,8 @@
-//! What the proxy tells about its work: each decision when it is made, and what a connection carried when it is over.
+//! The events that the proxy reports: each decision when it is made, and the bytes that a connection carried when it
+//! ends.
 //!
-//! The time of an event is the listener's to note. A sink must not block: the proxy does not wait for whoever keeps the log,
-//! so the ready-made [`channel`] drops what does not fit and counts it.
+//! The sink has to note the time of an event. A sink must not block: the proxy does not wait for the log's writer, so
+//! the ready-made [`channel`] drops events that do not fit and counts them.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -12,12 +13,12 @@ use tokio::sync::mpsc;
 
 use crate::allow::Unlisted;
 
-/// Something that happened.
+/// An event of the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProxyEvent {
-    /// Somebody asked for a host and was answered.
+    /// A client asked for a host and received an answer.
     Decided(Decision),
-    /// Somebody was sent away before it was clear what they wanted.
+    /// A client was turned away before its request was understood.
     TurnedAway {
         /// Which connection.
         connection: ConnectionId,
@@ -119,9 +120,9 @@ pub enum HowEnded {
     Stopped,
 }
 
-/// Whom events are told to.
+/// The receiver of the proxy's events.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes note. Called from the tasks that carry bytes, so it must not block.
+    /// Notes an event. Called from the tasks that carry bytes, so it must not block.
     fn tell(&self, event: ProxyEvent);
 }
 

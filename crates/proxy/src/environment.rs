@@ -1,30 +1,30 @@
-//! The environment variables by which a command's programs find the proxy. A program that knows none of them finds no way
-//! out at all, which is the safe end of the matter.
+//! The environment variables by which a command's programs find the proxy. A program that knows none of them cannot
+//! reach the network at all, which is the safe failure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::allow::AllowList;
 use crate::host::{Host, Name};
 
-/// What `ALL_PROXY` says, which programs read for protocols other than HTTP.
+/// The value of `ALL_PROXY`, which programs read for protocols other than HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllProxy {
     /// `socks5h`: every protocol that curl and others know. The trap: Python's httpx, which the clients of most model
     /// providers are built on, looks at this variable first thing and fails if its SOCKS extra is not installed.
     #[default]
     Socks,
-    /// `http`: nothing trips over it. Protocols other than HTTP go through `CONNECT`, and FTP does not go.
+    /// `http`: no client fails over it. Protocols other than HTTP go through `CONNECT`, and FTP does not work.
     Http,
 }
 
-/// What to set for a command whose proxy listens on this port of its loopback address.
+/// The variables to set for a command whose proxy listens on this port of its loopback address.
 ///
-/// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes from a
-/// client's header; wget and apt know the lower case alone, and others the upper.
+/// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes
+/// from a client's header; wget and apt know the lower case alone, and others the upper.
 pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static str, String)> {
     let http = format!("http://127.0.0.1:{port}");
     let all = match all {
-        // With the `h`, names are looked up by us. There is no name server in the namespace.
+        // With the `h`, the proxy looks names up. There is no name server in the namespace.
         AllProxy::Socks => format!("socks5h://127.0.0.1:{port}"),
         AllProxy::Http => http.clone(),
     };
@@ -33,25 +33,27 @@ pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static
         // Read by curl, git (through libcurl), Python's urllib, requests and pip, Go, Ruby, wget, apt.
         ("HTTP_PROXY", http.clone()),
         ("http_proxy", http.clone()),
-        // The same programs, for https; the URL is still http, because the way to the proxy is not encrypted. Cargo reads
-        // these too (through libcurl), and has no need for CARGO_HTTP_PROXY, which would also outrank a user's own setting.
+        // The same programs, for https; the URL is still http, because the way to the proxy is not encrypted. Cargo
+        // reads these too (through libcurl), and has no need for CARGO_HTTP_PROXY, which would also outrank a user's
+        // own setting.
         ("HTTPS_PROXY", http.clone()),
         ("https_proxy", http.clone()),
         ("ALL_PROXY", all.clone()),
         ("all_proxy", all),
         ("NO_PROXY", direct.clone()),
         ("no_proxy", direct),
-        // npm and yarn read HTTPS_PROXY when they are not configured; what a user's .npmrc says of the network outside
-        // does not hold in here, and only a variable outranks it.
+        // npm and yarn read HTTPS_PROXY when they are not configured. A user's .npmrc may name a proxy of the outer
+        // network, which cannot be reached from the namespace, and only a variable outranks it.
         ("npm_config_proxy", http.clone()),
         ("npm_config_https_proxy", http),
-        // Node's own fetch and http ignore all of the above unless told (since 22.21 and 24.0).
+        // Node's own fetch and http ignore all of the above unless this is set (since 22.21 and 24.0).
         ("NODE_USE_ENV_PROXY", "1".to_owned()),
     ]
 }
 
-/// What programs reach without us: the command's own servers, on the loopback address of its namespace. A name of it that
-/// is listed means the one outside, and comes to us: with `localhost:3000` listed, `127.0.0.1` is still the inner one.
+/// The hosts that programs reach without the proxy: the command's own servers, on the loopback address of its
+/// namespace. A listed name of this machine means the outer one and goes through the proxy: with `localhost:3000`
+/// listed, `127.0.0.1` is still the inner one.
 fn direct(allow: &AllowList) -> String {
     let localhost = Name::parse("localhost").map(Host::Name);
     let own = [
@@ -63,7 +65,7 @@ fn direct(allow: &AllowList) -> String {
     inner.map(|(written, _)| *written).collect::<Vec<_>>().join(",")
 }
 
-/// That a listed name of the loopback address, and no other name of it, leads outside.
+/// Checks that a listed name of the loopback address goes through the proxy, and no other name of it.
 pub fn remark_on_loopback(allow: &AllowList) -> Option<String> {
     let inner = direct(allow);
     let named: Vec<&str> = ["localhost", "127.0.0.1", "::1"]

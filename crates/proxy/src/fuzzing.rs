@@ -1,5 +1,5 @@
-//! What fuzzing does with arbitrary bytes. The fuzz target and the ordinary tests run this same body; it panics when a
-//! promise of the crate is broken. Not part of the interface.
+//! The invariants of the crate, checked with arbitrary bytes. The fuzz target and the ordinary tests run this same
+//! body, which panics when an invariant is broken. Not part of the interface.
 
 use crate::wire::head::{EndOfHead, Head, HeadLimits};
 use crate::wire::request::Request;
@@ -9,8 +9,8 @@ use crate::wire::socks::{self, MESSAGE_LIMIT};
 /// Small, so that short inputs get beyond them.
 const LIMITS: HeadLimits = HeadLimits { bytes: 512, fields: 8 };
 
-/// A request means the same in one piece as in chunks; what is passed on has one host, the one that was judged, and means
-/// the same when it is read again; and nobody has to wait for more than the limits.
+/// A request means the same in one piece as in chunks; the forwarded request has one host, the one that was judged, and
+/// means the same when it is parsed again; and parsing needs no more bytes than the limits allow.
 pub fn request_any(data: &[u8]) {
     let Some((&seed, bytes)) = data.split_first() else { return };
     let whole = end_of_head(std::iter::once(bytes));

@@ -1,15 +1,15 @@
-//! Hosts and targets as clients and entries write them. One parser for both, so that what is listed and what is asked for
-//! cannot be read in two ways.
+//! Hosts and targets as clients and entries write them. One parser for both, so that what is listed and what is asked
+//! for cannot be read in two ways.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The longest name that the system of names can hold.
+/// The longest name that DNS can hold.
 const NAME_LIMIT: usize = 253;
 /// The longest part between two dots.
 const LABEL_LIMIT: usize = 63;
 
-/// What a client wants to reach.
+/// The host and port that a client wants to reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The host.
@@ -23,7 +23,7 @@ pub struct Target {
 pub enum Host {
     /// To be looked up.
     Name(Name),
-    /// As it is. An IPv4 address in the clothes of IPv6 has been undressed.
+    /// The address itself. An IPv4 address that was mapped into IPv6 has become IPv4 again.
     Address(IpAddr),
 }
 
@@ -34,7 +34,7 @@ pub struct Name(String);
 /// Why something is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadHost {
-    /// Nothing is there.
+    /// The text is empty.
     #[error("the host is empty")]
     Empty,
     /// The name or a part of it is too long.
@@ -90,7 +90,7 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// When it is none.
+    /// When it is not a valid name.
     pub fn parse(text: &str) -> Result<Self, BadHost> {
         let text = text.strip_suffix('.').unwrap_or(text);
         if text.is_empty() {
@@ -139,7 +139,7 @@ impl Target {
             Some(port) => parse_port(port)?,
             None => usual_port.ok_or(BadHost::Port)?,
         };
-        // Without brackets nobody can tell where an IPv6 address ends.
+        // Without brackets the end of an IPv6 address is ambiguous.
         if host.contains(':') && !host.starts_with('[') {
             return Err(BadHost::Character(':'));
         }
@@ -147,7 +147,7 @@ impl Target {
     }
 }
 
-/// What is before the last colon, and what is after it if that is a port.
+/// The text before the last colon, and the text after it if that is a port.
 pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), BadHost> {
     if text.starts_with('[') {
         let end = text.find(']').ok_or(BadHost::Brackets)?;
@@ -170,14 +170,14 @@ pub(crate) fn parse_port(text: &str) -> Result<u16, BadHost> {
     if port == 0 { Err(BadHost::Port) } else { Ok(port) }
 }
 
-/// Outside ASCII everything is left to the resolver, apart from what would deceive whoever reads a log.
+/// Outside ASCII the resolver decides what is valid, except for characters that would deceive the reader of a log.
 fn is_of_names(character: char) -> bool {
     match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => true,
         '\0'..='\x7f' => false,
         // Invisible characters, those that turn the direction of writing, and other alphabets' dots.
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => false,
-        // And what stands for bytes that are no text at all.
+        // Also the replacement character, which stands for bytes that are not UTF-8.
         '\u{fffd}' => false,
         '\u{ad}' | '\u{feff}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => false,
         other => !other.is_control() && !other.is_whitespace(),

@@ -1,8 +1,9 @@
-//! The network that a confined command may reach: a proxy behind the only door of a namespace without a route out.
+//! The network that a confined command may reach: a proxy that is the only way out of a namespace without a route.
 //!
-//! [`allow`] is the list of what may be reached, [`server`] speaks HTTP and SOCKS5 with the command's programs, and
-//! every answer it gives is told to a [`decision::Sink`]. It knows no sessions, no JSON and no command line. What may
-//! surprise: a name that is not listed is not even looked up, because a question to a name server leaves the machine too.
+//! [`allow`] is the list of hosts that may be reached, [`server`] speaks HTTP and SOCKS5 with the command's programs,
+//! and each decision is reported to a [`decision::Sink`]. The crate knows no sessions, no JSON and no command line. A
+//! surprise for readers: a name that is not listed is not even looked up, because a question to a name server leaves
+//! the machine too.
 #![forbid(unsafe_code)]
 
 pub mod allow;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a proxy holds and waits for at most.
+/// The limits and timeouts of a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of a request's or an answer's head, its first line included.
@@ -28,7 +28,7 @@ impl Options {
     pub const HEAD_FIELDS: usize = 128;
     /// Enough for package managers, which open some tens; each costs two descriptors of the runtime.
     pub const CONNECTIONS: usize = 256;
-    /// Nobody types requests.
+    /// Programs send requests, not people at a keyboard, so a head arrives at once.
     pub const HEAD_TIME: Duration = Duration::from_secs(30);
     /// The system's resolver asks two servers twice in this time.
     pub const LOOKUP_TIME: Duration = Duration::from_secs(20);

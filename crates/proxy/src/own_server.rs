@@ -1,9 +1,9 @@
-//! Servers of Windlass on this machine do nothing for confined commands. They see who calls them, but for a command with listed
-//! hosts the caller is this proxy, which is not confined. So a server announces its port, and the proxy leads to none that is
-//! announced.
+//! Keeps confined commands away from the servers of Windlass on this machine. Those servers reject confined callers,
+//! but for a command with listed hosts the caller is this proxy, which is not confined. So a server announces its port,
+//! and the proxy connects to no port that is announced.
 //!
-//! The announcement is a unix socket with an abstract name, because the kernel removes it with the process. Confined commands are
-//! in a network namespace of their own and cannot take such a name.
+//! The announcement is a unix socket with an abstract name, because the kernel removes it with the process. Confined
+//! commands are in a network namespace of their own and cannot take such a name.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -22,14 +22,14 @@ impl Announcement {
     }
 }
 
-/// The name that stands for a port. It is part of no protocol and has no version: servers and proxies of every Windlass from
-/// now on must agree on it.
+/// The name that stands for a port. It is not part of a protocol and has no version: servers and proxies of every
+/// Windlass from now on must agree on it.
 fn name(port: u16) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("windlass-server-{port}"))
 }
 
-/// Whether a server of Windlass listens on this port. The name is connected to and not bound, even for a moment: a server that
-/// starts in that moment could not announce itself.
+/// Whether a server of Windlass listens on this port. This connects to the name and does not bind it, even for a
+/// moment: a server that starts in that moment could not announce itself.
 pub(crate) fn is_announced(port: u16) -> bool {
     let connected =
         name(port).and_then(|name| UnixDatagram::unbound().and_then(|socket| socket.connect_addr(&name)));
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_proxy_that_looks_for_a_server_keeps_none_from_announcing_itself() {
-        // A port that no server of ours can have.
+        // Port 0, which no server of Windlass can have.
         const PORT: u16 = 0;
         let over = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -1,8 +1,8 @@
-//! What the proxy needs of the outside: the addresses of a name, and a connection to an address. Both can be replaced, by
-//! tests for their own names, and by whoever reaches the network in another way.
+//! The two operations that the proxy needs from the outside: resolving a name, and connecting to an address. Both can
+//! be replaced: by tests that have names of their own, and by callers that reach the network in another way.
 //!
-//! They are apart on purpose. Between them the addresses are judged, and the address that was judged is the one that is
-//! connected to: a name that is asked for twice may answer differently.
+//! They are separate on purpose. Between them the proxy judges the addresses, and connects to the very address that it
+//! judged: a name that is looked up twice may resolve differently.
 
 use std::future::Future;
 use std::io;
@@ -16,10 +16,10 @@ use tokio::sync::Semaphore;
 use crate::host::Name;
 use crate::own_server::is_announced;
 
-/// What takes a while.
+/// A boxed future, so that the traits below can be used as objects.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Knows the addresses of names.
+/// Resolves names.
 pub trait Resolver: Send + Sync + 'static {
     /// Looks a name up. The addresses are tried in the order of the answer.
     fn lookup<'a>(&'a self, name: &'a Name) -> Later<'a, io::Result<Vec<IpAddr>>>;
@@ -31,7 +31,7 @@ pub trait Connector: Send + Sync + 'static {
     fn connect(&self, address: SocketAddr) -> Later<'_, io::Result<TcpStream>>;
 }
 
-/// Connects as everybody does.
+/// Connects with the system's sockets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemConnector;
 
@@ -57,8 +57,8 @@ pub struct SystemResolver {
 }
 
 impl SystemResolver {
-    /// The most look-ups at once. The system's own cannot be cancelled: one that nobody waits for any more holds a thread
-    /// until it is answered, and keeps its place here as long.
+    /// The most look-ups at once. The system's own cannot be cancelled: one whose client has stopped waiting holds a
+    /// thread until it is answered, and counts here as long.
     pub const LOOKUPS: usize = 32;
 }
 

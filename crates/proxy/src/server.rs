@@ -1,5 +1,5 @@
-//! The proxy itself: takes connections from a listener and gives each a task of its own. When serving is over, all of them
-//! are.
+//! The proxy itself: accepts connections from a listener and gives each a task of its own. All of them have ended when
+//! serving ends.
 
 mod account;
 mod client_connection;
@@ -25,12 +25,12 @@ use crate::resolve::{Connector, Resolver, SystemConnector};
 /// How long to leave the listener alone when the system has no descriptor for another connection.
 const SCARCITY_PAUSE: Duration = Duration::from_millis(100);
 
-/// The only way out for whoever can reach its listener.
+/// The proxy: the only way out for programs that can reach its listener.
 pub struct Proxy {
     shared: ProxyShared,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct ProxyShared {
     allow: AllowList,
     options: Options,
@@ -40,7 +40,7 @@ pub(crate) struct ProxyShared {
 }
 
 impl Proxy {
-    /// A proxy that reaches what is listed, and tells the sink about everything it was asked.
+    /// A proxy that reaches listed hosts, and reports every request to the sink.
     pub fn new(allow: AllowList, options: Options, resolver: impl Resolver, sink: impl Sink) -> Self {
         let (resolver, sink) = (Box::new(resolver), Box::new(sink));
         Self { shared: ProxyShared { allow, options, resolver, connector: Box::new(SystemConnector), sink } }
@@ -53,9 +53,9 @@ impl Proxy {
         self
     }
 
-    /// Serves whoever connects until `until` is done. The listener may have been made in another network namespace: it
-    /// stays there, and what is connected to from here is in this one. All connections have ended, and been told of, when this returns;
-    /// when it is dropped, they end too.
+    /// Serves connections until `until` is done. The listener may have been made in another network namespace: it stays
+    /// there, and outgoing connections are made in this one. When this returns, all connections have ended and their
+    /// ends have been reported; when it is dropped, they end too.
     pub async fn serve(self, listener: TcpListener, until: impl Future<Output = ()>) {
         let shared = Arc::new(self.shared);
         let mut until = pin!(until);
@@ -77,8 +77,8 @@ impl Proxy {
     }
 }
 
-/// The next connection. A listener only fails for want of something, such as descriptors, or with a client that has gone
-/// already; both pass.
+/// The next connection. Accepting fails only when a resource such as descriptors is exhausted, or when a client has
+/// gone already; both pass.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {

@@ -1,5 +1,5 @@
-//! The bytes that clients send and get, as pure functions: nothing here reads a socket, and no bytes can make it fail in
-//! another way than by saying what is wrong with them.
+//! The bytes that clients send and get, as pure functions: nothing here reads a socket, and no bytes can make it fail
+//! in another way than by saying what is wrong with them.
 
 pub(crate) mod body;
 pub(crate) mod head;

@@ -1,7 +1,9 @@
-//! Which part of the network an address lies in. Only [`Zone::Public`] may be reached without being listed as an address.
+//! Which part of the network an address lies in. Only [`Zone::Public`] may be reached without being listed as an
+//! address.
 //!
-//! What is not known to be public counts as something else: new special ranges appear, and the safe answer is no. An IPv6
-//! address that carries an IPv4 address within lies where that one lies, because some gateway will send it there.
+//! An address that is not known to be public gets another zone: new special ranges appear, and the safe answer is to
+//! refuse. An IPv6 address that embeds an IPv4 address has the zone of that one, because some gateway will send packets
+//! there.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -40,13 +42,13 @@ impl Zone {
         }
     }
 
-    /// Whether nobody has business here over TCP, so that no entry can allow it.
+    /// Whether no TCP connection makes sense here, so that no entry can allow it.
     pub fn is_never_reached(self) -> bool {
         matches!(self, Self::Multicast | Self::Unspecified)
     }
 
-    /// Whether an entry that says `+private` allows it: the networks that people run themselves, and not the places
-    /// that a name has no honest reason to lead to.
+    /// Whether an entry with `+private` allows it: private networks, but not the zones to which a name has no honest
+    /// reason to resolve.
     pub fn is_of_people(self) -> bool {
         matches!(self, Self::Loopback | Self::Private | Self::UniqueLocal | Self::Shared)
     }

@@ -1,12 +1,12 @@
-//! Base64 as the wire has it: standard alphabet, padded. Written here so that tests share no code with the product, and by
-//! tables so that a measurement's client is not what is measured.
+//! Base64 as the wire has it: standard alphabet, padded. Written here so that tests share no code with the product, and
+//! by tables so that a measurement's client is not what is measured.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// No sextet has these bits.
 const INVALID: u32 = 1 << 24;
 
-/// What each byte stands for in each of the four places, shifted to where it belongs.
+/// The value of each byte at each of the four positions in a group, shifted to its bits.
 static PLACES: [[u32; 256]; 4] = [place(18), place(12), place(6), place(0)];
 
 const fn place(shift: u32) -> [u32; 256] {
@@ -19,7 +19,7 @@ const fn place(shift: u32) -> [u32; 256] {
     table
 }
 
-/// As text.
+/// Encodes bytes.
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

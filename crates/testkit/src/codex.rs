@@ -1,4 +1,4 @@
-//! Codex, from npm, in a home of its own and with nothing to reach but this machine: for tests and measurements that run
+//! Codex, from npm, in a home of its own and with access to this machine only: for tests and measurements that run
 //! Windlass beside it or under it.
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::model::MODEL;
 use crate::peers::npm_modules;
 
-/// Where nobody listens: for a Codex that needs no model, and for whatever is looked up all the same.
+/// An address on which no process listens: the model's address for a Codex that needs no model, and the proxy for all
+/// its other requests.
 pub const NOBODY: &str = "http://127.0.0.1:9";
 
 /// The program itself, not the script that npm puts before it and that would cost it Node's start.
@@ -25,7 +26,7 @@ pub fn command(home: &Path) -> Command {
     command
 }
 
-/// Whatever the program looks up ends at a port where nobody listens.
+/// Sends all requests of the program except those to loopback to a proxy port on which no process listens.
 pub fn cut_off(command: &mut Command) {
     for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env(variable, NOBODY);
@@ -33,7 +34,7 @@ pub fn cut_off(command: &mut Command) {
     command.env("NO_PROXY", "127.0.0.1");
 }
 
-/// What stands in `config.toml`.
+/// The contents of `config.toml`.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration<'a> {
     /// The address of the model.
@@ -45,7 +46,7 @@ pub struct Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    /// For a Codex that asks no model.
+    /// For a Codex that sends no request to a model.
     pub const WITHOUT_MODEL: Configuration<'static> =
         Configuration { model: "http://127.0.0.1:9/v1", features: "", more: "" };
 

@@ -1,5 +1,5 @@
-//! Helper programs and a hermetic environment for tests: scratch directories, known bytes, and a look at the process table
-//! that shares no code with the product. Only ever a dev-dependency.
+//! Helper programs and a hermetic environment for tests: scratch directories, known bytes, and a search of the process
+//! table that shares no code with the product. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
 pub mod base64;

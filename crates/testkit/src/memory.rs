@@ -1,7 +1,7 @@
 //! Looks for a text in this process's own memory, for tests of secrets that must be wiped.
 //!
-//! A search must not find itself. So the text exists only masked, in the program and in the search; a test reveals it for
-//! the code under test and wipes its own copy.
+//! A search must not find itself. So the text exists only masked, in the program and in the search; a test reveals it
+//! for the code under test and wipes its own copy.
 
 use std::fs::{self, File};
 use std::hint::black_box;

@@ -1,4 +1,5 @@
-//! A model that says what a test wrote down: an endpoint on loopback for real agents, and for our own, to talk to.
+//! A scripted model: an endpoint on loopback for real agents, and for our own, which gives the replies that a test
+//! wrote down.
 //!
 //! It speaks the two dialects that agents speak: OpenAI's Responses and Chat Completions, always as streams. A script is
 //! a list of turns, one for each request ([`Model::playing`]), or such a list for each of several agents
@@ -43,7 +44,7 @@ pub use self::reply::{Call, Reply, Usage, call, call_verbatim, custom, say, thin
 pub use self::request::{Request, RequestDialect, ToolName};
 pub use self::script::{ModelTurn, Role, always, role, turn};
 
-/// What the endpoint calls its only model.
+/// The name of the endpoint's only model.
 pub const MODEL: &str = "scripted";
 
 /// The endpoint. It ends, with all its threads, when it is dropped.
@@ -52,7 +53,7 @@ pub struct Model {
     stage: Arc<EndpointShared>,
 }
 
-/// What the threads of the endpoint share.
+/// The state that the endpoint's threads share.
 struct EndpointShared {
     play: Mutex<Play>,
     changed: Condvar,
@@ -62,7 +63,7 @@ struct EndpointShared {
 struct Play {
     script: Script,
     requests: Vec<Request>,
-    /// The numbers of the requests whose agent left before it was told everything.
+    /// The numbers of the requests whose agent left before it had received the whole answer.
     departures: Vec<usize>,
     faults: Vec<String>,
     key: Option<String>,
@@ -74,8 +75,8 @@ impl Model {
         Self::with(Script::turns(turns))
     }
 
-    /// Starts an endpoint that plays several roles, each with its own turns: a request belongs to the first role that knows
-    /// it. For agents that have agents of their own.
+    /// Starts an endpoint that plays several roles, each with its own turns: a request belongs to the first role that
+    /// knows it. For agents that have agents of their own.
     pub fn casting(roles: Vec<Role>) -> Self {
         Self::with(Script::Roles(roles))
     }
@@ -94,12 +95,12 @@ impl Model {
         Self { server, stage }
     }
 
-    /// From now on whoever does not show this key is refused with 401, whatever he asks.
+    /// Requires this key from now on: requests without it are rejected with 401, whatever they ask for.
     pub fn require_key(&self, key: &str) {
         self.stage.locked().key = Some(key.to_owned());
     }
 
-    /// What an agent is given as its base address; it ends in `/v1`.
+    /// The base address to configure in an agent; it ends in `/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.server.address())
     }
@@ -132,7 +133,7 @@ impl Model {
         self.stage.locked().departures.clone()
     }
 
-    /// Waits until so many agents have left before they were told everything.
+    /// Waits until so many agents have left before they had received the whole answer.
     ///
     /// # Panics
     /// When they stay.
@@ -156,7 +157,7 @@ impl Model {
 }
 
 impl EndpointShared {
-    /// What is behind the lock is whole after every step, so a panic elsewhere does not spoil it.
+    /// The data behind the lock is consistent after every step, so a panic elsewhere does not spoil it.
     fn locked(&self) -> MutexGuard<'_, Play> {
         self.play.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,8 +181,8 @@ impl EndpointShared {
         self.changed.notify_all();
     }
 
-    /// Plays the next turn of the one who asks; also says which number the request has, from 1. The turn runs without the
-    /// lock: it may take its time, and others are answered meanwhile.
+    /// Plays the next turn for this request; also returns the number of the request, from 1. The turn runs without the
+    /// lock: it may take its time, and other requests are answered meanwhile.
     fn play(&self, request: &Request) -> (usize, Reply) {
         let mut number = 0;
         let mut turn = None;
@@ -250,7 +251,7 @@ fn converse(asked: &ReceivedRequest, dialect: RequestDialect, stage: &Arc<Endpoi
     HttpReply::Events(delivered(&reply, &events, Box::new(departed)))
 }
 
-/// The events, with what goes wrong on their way.
+/// The events, with the scripted faults of their delivery.
 fn delivered(reply: &Reply, events: &[ScriptedEvent], departed: Box<dyn FnOnce() + Send>) -> Stream {
     let delivery = &reply.delivery;
     let mut pieces: Vec<Vec<u8>> = events.iter().map(|event| piece(event, delivery.garbage)).collect();
@@ -272,7 +273,7 @@ fn delivered(reply: &Reply, events: &[ScriptedEvent], departed: Box<dyn FnOnce()
     }
 }
 
-/// What nobody has to understand, but everybody must bear.
+/// Lines that an agent need not understand, but must tolerate.
 const GARBAGE: &str = ": ping\n\nevent: response.something_else\ndata: {\"type\":\"response.something_else\",\"x\":[1]}\n\n\
     data: this is no JSON {\n\nid: 7\nretry: 10\n\ndata: {\"type\":7}\n\ndata: null\n\n";
 
@@ -281,7 +282,7 @@ fn piece(event: &ScriptedEvent, garbage: Garbage) -> Vec<u8> {
     format!("{before}{}", event.lines()).into_bytes()
 }
 
-/// The two halves of a text: streams come in pieces, and whoever reads them has to join them.
+/// The two halves of a text: streams come in pieces, which the agent has to join.
 fn halves(text: &str) -> [&str; 2] {
     let middle = text.floor_char_boundary(text.len() / 2);
     [&text[..middle], &text[middle..]]

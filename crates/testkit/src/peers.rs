@@ -1,5 +1,5 @@
-//! Where the programs of other people are that tests run Windlass with. `cargo xtask peers` installs them, and
-//! `cargo xtask test` sees to it; a test that misses one says so and fails.
+//! The paths of other projects' programs with which tests run Windlass. `cargo xtask peers` installs them, and
+//! `cargo xtask test` calls it; a test that misses one names it and fails.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ pub fn client_modules() -> PathBuf {
     installed(folder().join("clients-npm/node_modules"))
 }
 
-/// The Python of a virtual environment: `mcp1` or `mcp2`, by the major version of the `mcp` package in it, or `clients`,
-/// with which our own Python package is built and tested.
+/// The Python of a virtual environment: `mcp1` or `mcp2`, by the major version of the `mcp` package in it, or
+/// `clients`, with which our own Python package is built and tested.
 pub fn python(environment: &str) -> PathBuf {
     installed(folder().join(environment).join("bin/python"))
 }

@@ -1,10 +1,10 @@
-//! Who is still there: a look at the process table by words in command lines and environments, written without the
-//! product's own means so that it can contradict them.
+//! Finds surviving processes: searches the process table for words in command lines and environments. It shares no code
+//! with the product, so that it can contradict it.
 
 use std::fs;
 
-/// The name of the variable that tests put into a child's environment. It must not look like a secret's: Windlass erases the
-/// values of those from its own environment, and tests could not find it any more.
+/// The name of the variable that tests put into a child's environment. It must not look like a secret's: Windlass
+/// erases the values of those from its own environment, and tests could not find it any more.
 pub const TOKEN_VARIABLE: &str = "WINDLASS_TEST_MARKER";
 
 /// A word that no other test on this machine uses.
@@ -55,8 +55,9 @@ fn describe(pid: u32, token: &str) -> Option<String> {
     bears.then(|| format!("{pid} {}", String::from_utf8_lossy(&command).replace('\0', " ")))
 }
 
-/// The command line and the environment. A process that is becoming another program has none for a moment, or loses them while
-/// they are read: they are read until they are the same twice. The kernel's own processes have neither, nor a program.
+/// The command line and the environment. A process that is executing another program has none for a moment, or loses
+/// them while they are read: they are read until they are the same twice. The kernel's own processes have neither, nor
+/// a program.
 fn words(pid: u32) -> (Vec<u8>, Vec<u8>) {
     let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let has_program = || fs::read_link(format!("/proc/{pid}/exe")).is_ok() && is_alive(pid);
@@ -64,7 +65,7 @@ fn words(pid: u32) -> (Vec<u8>, Vec<u8>) {
     for _ in 0..LONGEST_CHANGE {
         let (command, environment) = (read("cmdline"), read("environ"));
         let is_settled = !environment.is_empty() && environment == before;
-        // One that is becoming another program can have none for a moment, too.
+        // A process that is executing another program can have none for a moment, too.
         if is_settled || !has_program() && !has_program() {
             return (command, environment);
         }

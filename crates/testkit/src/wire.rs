@@ -1,9 +1,9 @@
-//! A client of any server that speaks JSON-RPC, in lines on its standard input and output or over a WebSocket, for tests
-//! and measurements.
+//! A client of any server that speaks JSON-RPC, in lines on its standard input and output or over a WebSocket, for
+//! tests and measurements.
 //!
-//! It has no thread and no runtime: whoever holds it decides when anything is read, so a client that stops reading is one
-//! that does not call. What cannot be written at once waits here and goes out whenever something is read. Every wait ends
-//! after [`HANG`](crate::HANG) with an error that says what was waited for.
+//! It has no thread and no runtime: its owner decides when anything is read, so a test gets a client that stops reading
+//! by not calling it. Bytes that cannot be written at once wait here and go out at the next read. Every wait ends after
+//! [`HANG`](crate::HANG) with an error that says what was waited for.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -33,8 +33,8 @@ use websocket::Decoder;
 /// How much is read at a time, at most.
 const READ: usize = 256 * 1024;
 
-/// A connection to a server. A server that was started for it is in a process group of its own, which is killed with this
-/// value.
+/// A connection to a server. A server that was started for it is in a process group of its own, which is killed with
+/// this value.
 #[derive(Debug)]
 pub struct Wire {
     child: Option<Child>,
@@ -42,7 +42,7 @@ pub struct Wire {
     output: Option<File>,
     /// None for lines.
     frames: Option<Decoder>,
-    /// What is still to be written.
+    /// Bytes that are still to be written.
     outgoing: VecDeque<u8>,
     incoming: Incoming,
     /// Messages that were read while another was waited for, in order.
@@ -50,21 +50,21 @@ pub struct Wire {
     last: i64,
 }
 
-/// Bytes that have come in.
+/// Bytes that were received.
 #[derive(Debug, Default)]
 struct Incoming {
-    /// Longer than what was read: room that is made once need not be cleared again for every read.
+    /// Longer than the received bytes: the buffer is cleared once and reused for every read.
     bytes: Vec<u8>,
     /// Where what was read ends.
     end: usize,
     /// Where the next line begins.
     start: usize,
-    /// Up to where there is no newline.
+    /// Up to here there is no newline.
     looked: usize,
 }
 
 impl Wire {
-    /// Starts the server and says nothing yet. Its standard error goes where the command says.
+    /// Starts the server and sends nothing yet. Its standard error goes where the command says.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
         let input = child.stdin.take().map(|end| File::from(OwnedFd::from(end)));
@@ -139,7 +139,7 @@ impl Wire {
         self.child.as_ref().expect("the server was started for this").id()
     }
 
-    /// Asks, and waits for the answer; everything else that comes meanwhile is kept.
+    /// Sends a request and waits for the answer; all other messages that come meanwhile are kept.
     pub fn request(
         &mut self,
         method: &str,
@@ -172,8 +172,8 @@ impl Wire {
         self.send_bytes(format!("{message}\n").as_bytes())
     }
 
-    /// Sends bytes as they are, be they a message or not; over a WebSocket each line is a message of text. What the server
-    /// does not take yet is kept.
+    /// Sends bytes as they are, be they a message or not; over a WebSocket each line is a message of text. What the
+    /// server does not take yet is kept.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         match self.frames {
             None => self.outgoing.extend(bytes),
@@ -185,7 +185,7 @@ impl Wire {
         self.write_some()
     }
 
-    /// The answer to a request; everything else that comes meanwhile is kept.
+    /// The answer to a request; all other messages that come meanwhile are kept.
     pub fn answer(&mut self, asked: RequestId) -> Result<std::result::Result<Value, ServerError>> {
         match self.wait_for(|message| message.answers() == Some(asked))? {
             Message::Answer { result, .. } => Ok(result),
@@ -235,7 +235,7 @@ impl Wire {
         self.next_line_before(hang_deadline())
     }
 
-    /// The same; an error of the kind [`ErrorKind::TimedOut`] if there is none by then.
+    /// The same; an error of the kind [`ErrorKind::TimedOut`] if no message comes by then.
     pub fn next_line_before(&mut self, deadline: Instant) -> Result<Option<&[u8]>> {
         loop {
             if let Some(line) = self.incoming.find_line() {
@@ -263,10 +263,10 @@ impl Wire {
         self.outgoing.len()
     }
 
-    /// Closes the server's input; what it has not taken is gone.
+    /// Closes the server's input; bytes that it has not taken are lost.
     pub fn close_input(&mut self) {
         if let Some(input) = self.input.take().filter(|_| self.frames.is_some()) {
-            // One whose other end is gone already needs no end.
+            // A socket whose other end is closed need not be shut down.
             let _ = rustix::net::shutdown(&input, rustix::net::Shutdown::Write);
         }
         self.outgoing.clear();
@@ -287,7 +287,7 @@ impl Wire {
         self.exit_unread()
     }
 
-    /// Waits for the server to end by itself though nobody reads what it prints.
+    /// Waits for the server to exit by itself although its output is not read.
     pub fn exit_unread(&mut self) -> Result<ExitStatus> {
         let child = self.child.as_mut().ok_or_else(closed)?;
         if let Some(status) = child.try_wait()? {
@@ -298,7 +298,7 @@ impl Wire {
         child.wait()
     }
 
-    /// Closes the server's input and waits for it to go by itself.
+    /// Closes the server's input and waits for it to exit by itself.
     pub fn end(mut self) -> Result<ExitStatus> {
         self.close_input();
         self.exit()
@@ -338,7 +338,7 @@ impl Wire {
                 ends.push(PollFd::new(input, PollFlags::OUT));
             }
             wait(&mut ends, deadline)?;
-            // A server that is gone takes nothing more, but what it said before is still to be read.
+            // A server that has exited takes nothing more, but the output that it sent before is still to be read.
             if self.write_some().is_err() {
                 self.outgoing.clear();
             }
@@ -399,7 +399,7 @@ impl Drop for Wire {
         if matches!(child.try_wait(), Ok(Some(_))) {
             return;
         }
-        // One that is just going needs no signal.
+        // A process that is exiting needs no signal.
         let _ = pid_of(child).map(|group| kill_process_group(group, Signal::KILL));
         let _ = child.wait();
     }

@@ -1,8 +1,8 @@
-//! Checks a server's certificate: the usual way, and one case more.
+//! Checks a server's certificate: the usual way, with one addition.
 //!
-//! `openssl req -x509` and many small servers make a certificate that signs itself and calls itself an authority. Such a
-//! certificate is no good as a server's in the usual check, even if it was named as trusted, and other programs accept it
-//! then. So it is accepted here too if it is, byte for byte, one of those that are trusted.
+//! `openssl req -x509` and many small servers make a certificate that signs itself and declares itself an authority.
+//! The usual check refuses such a certificate as a server's, even if it was named as trusted, whereas other programs
+//! accept it then. So it is accepted here too if it is, byte for byte, one of those that are trusted.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// When there is no root.
+    /// When there are no roots.
     pub fn new(
         roots: RootCertStore,
         trusted: Vec<CertificateDer<'static>>,
@@ -78,13 +78,13 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate was rejected for being an authority's. Its dates were checked before that.
+/// Whether a certificate was rejected because it is an authority's. Its dates were checked before that.
 pub fn is_own_authority(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
     matches!(other.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
-/// Whether the server was refused for what it showed, which it will show again.
+/// Whether the server was refused because of its certificate, which it will present again.
 pub fn is_distrust(error: &Error) -> bool {
     matches!(error, Error::InvalidCertificate(_) | Error::NoCertificatesPresented)
 }

@@ -21,7 +21,7 @@ pub(super) fn install_missing(list: &Path) -> Result<()> {
     if missing.is_empty() { Ok(()) } else { install(&missing) }
 }
 
-/// Installs packages, or says how somebody who may can do it.
+/// Installs packages, or explains how a user with the right to do so installs them.
 pub(super) fn install(packages: &[&str]) -> Result<()> {
     let names = packages.join(" ");
     if !is_on_path("apt-get") {

@@ -10,9 +10,9 @@ use crate::command;
 
 /// Copies the manifest and its lock file into the folder and lets npm do what they say.
 ///
-/// Installation scripts stay off: none of these packages needs its own, and some download what no lock file covers. It is
-/// `npm install`, not the stricter `npm ci`, because the latter refuses a lock file that was written where the registry
-/// lacks optional packages for other systems; what the lock file names is installed at its version either way.
+/// Installation scripts stay off: none of these packages needs its own, and some download what no lock file covers. It
+/// is `npm install`, not the stricter `npm ci`, because the latter refuses a lock file that was written where the
+/// registry lacks optional packages for other systems; what the lock file names is installed at its version either way.
 pub(super) fn install(folder: &Path, wanted: &[PathBuf]) -> Result<()> {
     for file in wanted {
         let name = file.file_name().context("a manifest has a name")?;
@@ -34,7 +34,7 @@ pub(super) fn install(folder: &Path, wanted: &[PathBuf]) -> Result<()> {
 mod tests {
     use crate::command::root;
 
-    /// A lock file with addresses would send everybody to the registry of whoever wrote it.
+    /// A lock file with addresses would send every user to the registry of its author.
     #[test]
     fn lock_files_name_no_registry() {
         for folder in ["peers", "peers/bench", "peers/clients"] {

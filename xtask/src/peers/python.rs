@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::debian;
 use crate::command;
 
-/// What Debian calls the part of Python that makes virtual environments; it is not in the package `python3`.
+/// The Debian package that makes virtual environments; it is not part of the package `python3`.
 const DEBIAN_VENV: &str = "python3-venv";
 
 /// Makes the folder a virtual environment with what the lists say.

@@ -1,4 +1,4 @@
-//! What a rule has to say about a place in the workspace.
+//! A finding: a line of the workspace that breaks a rule.
 
 use std::fmt;
 

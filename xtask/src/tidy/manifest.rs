@@ -1,8 +1,8 @@
-//! What the rules need of a `Cargo.toml`: which dependencies it names, where, and of which kind.
+//! Reads the dependencies that a `Cargo.toml` names, with their lines and kinds.
 //!
-//! This reads the way manifests are written here, one dependency a line or a table, not all of TOML.
+//! The parser knows the style in which manifests are written here, one dependency a line or a table, not all of TOML.
 
-/// Whom a dependency is for.
+/// The part of the workspace that a dependency is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The crate itself, or its build script.
@@ -41,7 +41,7 @@ pub(crate) fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     found
 }
 
-/// What the lines after a header are.
+/// The meaning of the lines after a header.
 enum Section<'a> {
     /// A dependency each.
     Many(Kind),

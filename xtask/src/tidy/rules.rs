@@ -1,4 +1,4 @@
-//! The rules, by what they look at. Each is a pure function with its tests beside it.
+//! The rules, grouped by subject. Each is a pure function with its tests beside it.
 
 pub(crate) mod attributes;
 pub(crate) mod banned;
@@ -12,7 +12,7 @@ pub(crate) mod timers;
 
 #[cfg(test)]
 mod samples {
-    //! Trying a rule on made-up files: the findings are given as `path:line: rule`.
+    //! Tries a rule on made-up files: the findings are given as `path:line: rule`.
 
     use crate::tidy::finding::Finding;
     use crate::tidy::source::Source;

@@ -194,7 +194,7 @@ fn string(text: &str) -> Option<usize> {
     Some(prefix + length)
 }
 
-/// What follows the `r` of a raw string. `r#name` is a word, not a string.
+/// The rest of a raw string after its `r`. `r#name` is a word, not a string.
 fn raw_string(text: &str) -> Option<usize> {
     let hashes = text.len() - text.trim_start_matches('#').len();
     let body = text[hashes..].strip_prefix('"')?;
@@ -202,7 +202,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(body.find(&end).map_or(text.len(), |at| hashes + 1 + at + end.len()))
 }
 
-/// Text between two quotes, where a backslash takes the next character's meaning away.
+/// Text between two quotes, where a backslash escapes the next character.
 fn quoted(text: &str, quote: char) -> Option<usize> {
     let body = text.strip_prefix(quote)?;
     let mut escaped = false;

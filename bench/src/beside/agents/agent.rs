@@ -1,4 +1,4 @@
-//! The two programs, set up to ask the scripted model, and what a run of one of them used.
+//! The two programs, configured for the scripted model, and the resources that a run of one of them used.
 
 use crate::beside::RowContext;
 use crate::beside::contest::Who;
@@ -12,7 +12,7 @@ use windlass_sys::process::{How, Pid, Process};
 use windlass_testkit::codex::{self, Configuration};
 use windlass_testkit::model::{MODEL, Model};
 
-/// What commands may touch. Ours and Codex's are called the same.
+/// The sandbox of commands. Windlass and Codex use the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sandbox {
     None,
@@ -43,7 +43,7 @@ pub(super) struct RunMetrics {
 }
 
 impl Agent {
-    /// Set up to ask this model, with commands confined like this.
+    /// An agent that is configured for this model, with commands confined like this.
     pub(super) fn of(around: &RowContext, who: Who, (model, sandbox): (&Model, Sandbox)) -> Result<Self> {
         let home = around.folder()?;
         let mut command = match who {
@@ -67,7 +67,7 @@ impl Agent {
         Ok(Self { command, complaints })
     }
 
-    /// Starts it, tells its number, and waits for its end.
+    /// Starts it, publishes its process id, and waits for its end.
     pub(super) fn run(mut self, pid: &OnceLock<u32>) -> Result<RunMetrics> {
         let began = Instant::now();
         let child = self.command.spawn().context("starting the agent")?;
@@ -80,7 +80,7 @@ impl Agent {
     }
 }
 
-/// Ours, with as many sub-agents as somebody may want.
+/// `windlass agent`, with no low limit on the number of sub-agents.
 fn windlass(around: &RowContext, home: &Path, model: &Model) -> Result<Command> {
     let program = around.place.program.with_file_name("windlass");
     ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
@@ -95,7 +95,7 @@ fn windlass(around: &RowContext, home: &Path, model: &Model) -> Result<Command> 
     );
     std::fs::write(settings.join("config.toml"), text)?;
     let mut command = Command::new(program);
-    // The lead of a crowd answers while its sub-agents work, and goes on as each of them ends.
+    // The root agent answers while its sub-agents work, and goes on as each of them ends.
     command
         .args(["agent", "--wait-background"])
         .env("HOME", home)

@@ -1,5 +1,5 @@
-//! Fifty sub-agents at once, each with a command of its own. The model answers none of them before all have asked, so all
-//! are really there at the same time.
+//! Fifty sub-agents at once, each with a command of its own. The model answers none of them before all have sent a
+//! request, so all of them exist at the same time.
 
 use super::agent::{Agent, Sandbox};
 use crate::beside::contest::{Finding, Who, figure};
@@ -13,9 +13,9 @@ use windlass_testkit::model::{Gate, Model, Reply, Request, call, say};
 
 pub(super) const NAMES: [&str; 3] = ["agent-50", "agent-50-time", "agent-50-memory"];
 
-/// What a sub-agent is asked for, and nobody else.
+/// The task of a sub-agent. Its text occurs in no other agent's task.
 const TASK: &str = "Run the errand";
-/// What it says in the end, and nobody else.
+/// The last message of a sub-agent. Its text occurs in no other agent's messages.
 const LAST_WORDS: &str = "errand-is-run";
 
 pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
@@ -66,7 +66,7 @@ fn once(around: &RowContext) -> Result<(usize, f64, f64)> {
 
 struct Crowd {
     size: usize,
-    /// How many have asked for the first time.
+    /// How many have sent their first request.
     there: AtomicUsize,
     /// Opened by the last of them.
     all: Gate,
@@ -95,7 +95,7 @@ impl Crowd {
         say(LAST_WORDS)
     }
 
-    /// Starts all of them, and is then told of each that has finished.
+    /// Starts all sub-agents, and then counts the notices that they have finished.
     fn answer_the_lead(&self, request: &Request) -> Reply {
         if request.results().is_empty() {
             let start =

@@ -1,4 +1,4 @@
-//! One agent that is told to run a command again and again, one call an answer, and what the model saw of it.
+//! One agent that runs a command again and again, one call an answer, and the times and results that the model saw.
 
 use super::agent::{Agent, Sandbox};
 use crate::beside::contest::Who;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use windlass_testkit::model::{Model, Reply, Request, call, say};
 
-/// What came of it.
+/// The figures of a run.
 pub(super) struct Done {
     /// From the start of the program to its first request.
     pub(super) first: Duration,
@@ -21,7 +21,7 @@ pub(super) struct Done {
     pub(super) peak_mib: f64,
 }
 
-/// What is to be done.
+/// The task of an agent.
 #[derive(Clone, Copy)]
 pub(super) struct AgentTask {
     pub(super) sandbox: Sandbox,
@@ -53,7 +53,7 @@ pub(super) fn run(around: &RowContext, who: Who, (errand, steps): (AgentTask, us
     })
 }
 
-/// What the model knows and writes down.
+/// The model's script and its notes.
 struct Seen {
     steps: usize,
     command: &'static str,

@@ -1,4 +1,4 @@
-//! One agent: how soon it asks the model, what it weighs, and what a step costs it, with and without a sandbox.
+//! One agent: the time to its first request, its memory, and the cost of a step, with and without a sandbox.
 
 use super::agent::Sandbox;
 use super::errand::{self, AgentTask, Done};
@@ -21,7 +21,7 @@ const PROGRAM: &str = "/bin/true";
 const COMPOUND: &str = "/bin/true && /bin/true";
 const STEP: &str = "from the model's answer with a call of /bin/true to the next request";
 
-/// What every round came to, figure by figure.
+/// The figures of every round.
 struct Rounds {
     who: Who,
     first: f64,

@@ -1,4 +1,5 @@
-//! What a sandbox adds: to the shortest program there is, beside bubblewrap and Codex's own, and to what a program prints.
+//! The cost of a sandbox: for the shortest program there is, beside bubblewrap and Codex's own, and for a program's
+//! output.
 
 use super::dialect::ServerKind;
 use super::known::Known;
@@ -25,7 +26,8 @@ pub(super) fn measure(around: &RowContext) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What being confined adds to `/bin/true`, against what it adds elsewhere, or against the bare program itself.
+/// The time that the sandbox adds to `/bin/true`, against the time that another sandbox adds, or against the bare
+/// program itself.
 fn against(around: &RowContext, name: &'static str, other: Who, bar: Bar) -> Result<Finding> {
     let mut ours = Server::warm(around, Who::Windlass, ServerKind::App)?;
     run(&mut ours, &confined())?;
@@ -80,7 +82,7 @@ fn bare() -> Result<()> {
     succeeds(&mut Command::new("/bin/true"))
 }
 
-/// What keeps the same: everything read-only, devices, processes and a network of its own.
+/// The same confinement by bubblewrap: everything read-only, devices, processes and a network of its own.
 fn in_bubblewrap() -> Result<()> {
     let mut command = Command::new("bwrap");
     command.args(["--ro-bind", "/", "/", "--bind", "/tmp", "/tmp", "--dev", "/dev", "--proc", "/proc"]);

@@ -1,11 +1,11 @@
-//! The two protocols: what is said to start, feed and end a program, and what the answers mean.
+//! The two protocols: the messages that start, feed and end a program, and the meaning of the answers.
 
 use crate::beside::contest::Who;
 use serde_json::{Value, json};
 use std::path::Path;
 use windlass_testkit::base64;
 
-/// Which of the servers, by what it speaks.
+/// A server, by its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKind {
     App,
@@ -26,7 +26,7 @@ pub(super) enum Io {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name(pub(super) u64);
 
-/// What a line from the server says, as far as anybody here asks.
+/// The meaning of a line from the server, as far as the measurements need it.
 #[derive(Debug)]
 pub(super) enum ServerLine<'a> {
     /// Output, in base64.
@@ -48,7 +48,7 @@ impl ServerKind {
         }
     }
 
-    /// Whose server speaks it besides ours.
+    /// The peer whose server speaks it too.
     pub(super) fn peer(self) -> Who {
         match self {
             Self::App => Who::Codex,
@@ -125,7 +125,7 @@ impl ServerKind {
         }
     }
 
-    /// What a line means. Output is found without parsing the line: it may be all that a gigabyte consists of.
+    /// The meaning of a line. Output is found without parsing the line: a gigabyte may consist of nothing else.
     pub(super) fn event(self, line: &[u8]) -> ServerLine<'_> {
         let (about, key) = match self {
             Self::App => (&b"command/exec/outputDelta"[..], &b"deltaBase64"[..]),
@@ -153,7 +153,7 @@ impl ServerKind {
     }
 }
 
-/// Whose output a line is.
+/// The process that a line of output belongs to.
 pub(super) fn process_of(line: &[u8]) -> Option<Name> {
     text_after(line, b"processId").and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).map(Name)
 }

@@ -1,5 +1,5 @@
-//! What the programs print: a file that the client knows, several times over, so that a gigabyte can be compared byte by
-//! byte and needs neither a hash nor the gigabyte.
+//! Known output: programs print a file that the client knows, several times over, so that a gigabyte can be compared
+//! byte by byte and needs neither a hash nor the gigabyte.
 
 use super::dialect::Io;
 use crate::beside::RowContext;
@@ -17,7 +17,7 @@ pub(super) struct Known {
     printer: Printer,
 }
 
-/// Who prints it.
+/// The program that prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printer {
     /// A program that writes as much as it can at a time.

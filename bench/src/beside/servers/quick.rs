@@ -48,7 +48,7 @@ pub(super) fn measure(around: &RowContext, dialect: ServerKind) -> Result<Vec<Fi
 
 type Figures = Vec<(Who, Samples)>;
 
-/// Somebody who runs it, one after the other or many at once.
+/// A contender that runs it, one after the other or many at once.
 struct Runner {
     one: Box<dyn FnMut() -> Result<()>>,
     many: Box<dyn FnMut(usize) -> Result<()>>,
@@ -96,7 +96,7 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// As soon as one is answered, the next one is asked for.
+/// Sends the next request as soon as one is answered.
 fn abreast(server: &mut Server, count: usize) -> Result<()> {
     for _ in 0..ABREAST.min(count) {
         server.ask_for_true()?;

@@ -19,7 +19,7 @@ pub(super) struct Idle {
     folder: PathBuf,
 }
 
-/// One that has been introduced to us.
+/// A server with which the handshake is complete.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) wire: Wire,
@@ -51,7 +51,7 @@ impl Idle {
         Ok(Self { command, dialect, folder })
     }
 
-    /// Starts it and introduces us.
+    /// Starts it and completes the handshake.
     pub(super) fn start(mut self) -> Result<Server> {
         let mut wire = Wire::start(&mut self.command)?;
         wire.request("initialize", &self.dialect.hello())??;
@@ -88,7 +88,7 @@ impl Server {
         Ok(())
     }
 
-    /// The same with its output as it comes.
+    /// The same with its output streamed.
     pub(super) fn stream_under(&mut self, policy: &Value, argv: &[&str]) -> Result<()> {
         let name = self.next_name();
         let (method, mut params) = self.dialect.start(name, argv, (Io::Output, &self.folder));
@@ -97,7 +97,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for the end of any program; output on the way is nobody's.
+    /// Waits for the end of any program; discards output on the way.
     pub(super) fn ended(&mut self) -> Result<()> {
         loop {
             match self.event_before(None)? {
@@ -126,7 +126,7 @@ impl Server {
         Ok(())
     }
 
-    /// Hands on every piece of output until somebody says that it is enough, or a program ends.
+    /// Passes on every piece of output until `take` returns that it is enough, or a program ends.
     pub(super) fn output(&mut self, mut take: impl FnMut(&[u8]) -> Result<Enough>) -> Result<()> {
         let mut bytes = Vec::new();
         loop {
@@ -147,7 +147,7 @@ impl Server {
         }
     }
 
-    /// The next thing the server says, by a time if there is one.
+    /// The next event of the server, before a deadline if there is one.
     fn event_before(&mut self, deadline: Option<Instant>) -> Result<ServerLine<'_>> {
         let line = match deadline {
             Some(deadline) => self.wire.next_line_before(deadline)?,
@@ -164,7 +164,7 @@ impl Server {
         process::cpu_seconds(self.wire.pid())
     }
 
-    /// Hangs up and waits for it to go by itself.
+    /// Disconnects and waits for it to exit by itself.
     pub(super) fn end(self) -> Result<()> {
         self.wire.end()?;
         Ok(())

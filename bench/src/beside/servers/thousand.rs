@@ -1,7 +1,7 @@
-//! A thousand programs at once: how many of them start when all are asked for in one breath, how long it takes when a few
-//! are asked for at a time, and how many are left after the client has hung up.
+//! A thousand programs at once: how many of them start when all are requested at once, how long it takes when a few are
+//! requested at a time, and how many are left after the client has disconnected.
 //!
-//! The program is `cat FILE -`: what it prints says that it is there, and then it waits.
+//! The program is `cat FILE -`: its output shows that it has started, and then it waits.
 
 use super::dialect::{Io, ServerKind, ServerLine, process_of};
 use super::server::Server;
@@ -24,10 +24,11 @@ pub(super) const EXEC_PIPE: [&str; 3] = ["exec-1000", "exec-1000-burst", "exec-1
 pub(super) const EXEC_TERMINAL: [&str; 3] =
     ["exec-1000-terminal", "exec-1000-terminal-burst", "exec-1000-terminal-left"];
 
-/// How many are asked for before the first is there, where it is not all of them. Codex keeps up with these.
+/// How many programs are requested before the first has started, where it is not all of them. Codex keeps up with
+/// these.
 const AT_A_TIME: usize = 32;
 
-/// A server that says nothing for so long has lost the rest.
+/// A server that sends nothing for so long has lost the rest.
 const SILENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn on_pipes(around: &RowContext, dialect: ServerKind) -> Result<Vec<Finding>> {
@@ -39,7 +40,7 @@ pub(super) fn on_terminals(around: &RowContext, dialect: ServerKind) -> Result<V
     measure(around, (dialect, Io::Terminal), names)
 }
 
-/// How a crowd is asked for.
+/// How the programs of a crowd are requested.
 #[derive(Clone, Copy)]
 struct Crowd {
     dialect: ServerKind,
@@ -48,7 +49,7 @@ struct Crowd {
     at_a_time: usize,
 }
 
-/// What came of it.
+/// The figures of one crowd.
 struct Outcome {
     who: Who,
     started: usize,
@@ -163,7 +164,7 @@ fn start(server: &mut Server, crowd: Crowd, file: &str) -> Result<(usize, Instan
     Ok((up.len(), last))
 }
 
-/// Whoever outlived the server does not outlive the measurement.
+/// Kills the processes that outlived the server, so that they do not outlive the measurement.
 fn end(left: &[String]) -> Result<()> {
     for line in left {
         let pid = line.split(' ').next().and_then(|pid| Pid::from_raw(pid.parse().ok()?));

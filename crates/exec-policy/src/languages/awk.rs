@@ -1,9 +1,9 @@
-//! Programs of awk. A bar outside of texts and regular expressions is a pipe to or from a command; `system`, `getline`, and
-//! `@`, by which functions are loaded and called by name, may run one too.
+//! Programs of awk. A bar outside of texts and regular expressions is a pipe to or from a command; `system`, `getline`,
+//! and `@`, by which functions are loaded and called by name, may run one too.
 
 use super::Meaning;
 
-/// What a program does.
+/// The effect of an awk program.
 pub(super) fn meaning(program: &str) -> Meaning {
     // Where a text or a regular expression may end elsewhere than it seems to, all of the program counts as code.
     let code = code_of(program).unwrap_or_else(|| program.replace("||", ""));
@@ -16,8 +16,9 @@ pub(super) fn meaning(program: &str) -> Meaning {
     if prints && code.contains('>') { Meaning::Writes } else { Meaning::Harmless }
 }
 
-/// The program without the insides of texts, regular expressions and comments, and without `||`. `None`: it cannot be told where
-/// those end. A slash or a quotation mark in brackets ends nothing, and a slash may divide or begin a regular expression.
+/// The program without the insides of texts, regular expressions and comments, and without `||`. `None`: their ends are
+/// ambiguous. A slash or a quotation mark in brackets ends nothing, and a slash may divide or begin a regular
+/// expression.
 fn code_of(program: &str) -> Option<String> {
     let (mut code, mut rest) = (String::new(), program);
     let has_texts = program.contains('"');
@@ -49,7 +50,7 @@ fn code_of(program: &str) -> Option<String> {
     Some(code)
 }
 
-/// Whether a slash divides is known by what stands before it. Where that is not certain, it divides: then the regular
+/// Whether a slash divides depends on the text before it. Where that is not certain, it divides: then the regular
 /// expression behind it is taken for code, which at worst asks once too often.
 fn begins_regex(code: &str) -> bool {
     let before = code.trim_end_matches([' ', '\t', '\\']);
@@ -59,7 +60,7 @@ fn begins_regex(code: &str) -> bool {
     }
 }
 
-/// What follows a closing delimiter. A newline ends texts and regular expressions too: awk would refuse the program.
+/// The text after a closing delimiter. A newline ends texts and regular expressions too: awk would refuse the program.
 fn behind(text: &str, close: char) -> &str {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

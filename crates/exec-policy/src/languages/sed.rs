@@ -1,8 +1,9 @@
-//! Scripts of sed. `e` runs a command, alone or as a flag of `s`; `w` writes a file. What is not understood may run one.
+//! Scripts of sed. `e` runs a command, alone or as a flag of `s`; `w` writes a file. What is not understood may run
+//! one.
 
 use super::Meaning;
 
-/// What a script does.
+/// The effect of a sed script.
 pub(super) fn meaning(script: &str) -> Meaning {
     let mut scanner = Scanner { rest: script, writes: false };
     match scanner.script() {
@@ -132,8 +133,8 @@ impl<'s> Scanner<'s> {
         None
     }
 
-    /// A regular expression, up to behind the delimiter. In brackets a delimiter does not end it; a sed that does not know
-    /// that refuses the whole script, because the brackets are not closed then.
+    /// A regular expression, up to behind the delimiter. In brackets a delimiter does not end it; a sed that does not
+    /// know that refuses the whole script, because the brackets are not closed then.
     fn regex(&mut self, delimiter: char) -> Option<()> {
         loop {
             match self.bump()? {

@@ -1,5 +1,5 @@
-//! Tables of compressors and archivers. They write the files that their operands say; the tables mark what runs a program,
-//! deletes a file, or names another file to write.
+//! Tables of compressors and archivers. They write the files that their operands say; the tables mark what runs a
+//! program, deletes a file, or names another file to write.
 
 use super::Coverage::{Complete, Partial};
 use super::Style::{Dash, Exact, Gnu};

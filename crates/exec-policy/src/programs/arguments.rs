@@ -1,9 +1,9 @@
-//! A program's arguments, read by its table: which options are there, in whatever spelling, with which values.
+//! A program's arguments, parsed by its table: the options in any spelling, and their values.
 
 use super::{Coverage, OptionEntry, Program, Role, Style, Takes};
 use crate::word::Word;
 
-/// What stands in the arguments.
+/// The arguments of a program, sorted into options and operands.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) options: Vec<FoundOption>,
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     pub(crate) too_many: bool,
 }
 
-/// An option that stands there, or may.
+/// An option that occurs, or may occur.
 #[derive(Debug)]
 pub(crate) struct FoundOption {
     pub(crate) entry: OptionEntry,
@@ -116,7 +116,7 @@ impl Reader<'_> {
                 !matches!(self.program.style, Style::Exact | Style::Spread) && !name.is_empty();
             entries.filter(|entry| may_be_shortened && entry.begins_with(&name)).collect()
         };
-        // Of several that it may be, all count.
+        // If a word may be several options, all of them count.
         let meant: Vec<OptionEntry> = if exact.is_empty() { shortened() } else { exact };
         if meant.is_empty() && self.takes_back(&name) {
             return;
@@ -241,8 +241,8 @@ impl Reader<'_> {
         value
     }
 
-    /// Versions and subcommands of a program differ in whether an option takes a value. A value that looks like an option which
-    /// runs a command or writes a file counts as that option, too.
+    /// Versions and subcommands of a program differ in whether an option takes a value. A value that looks like an
+    /// option which runs a command or writes a file counts as that option, too.
     fn also_as_option(&mut self) {
         let is_option = |word: &Word| word.beginning().len() > 1 && word.beginning().starts_with('-');
         if self.reads_value || !self.words.get(self.at).is_some_and(is_option) {

@@ -1,5 +1,5 @@
-//! Tables of compilers and of other tools of languages. They write what they compile; the tables mark what makes them run another
-//! program, load a plugin or write elsewhere.
+//! Tables of compilers and of other tools of languages. They write what they compile; the tables mark what makes them
+//! run another program, load a plugin or write elsewhere.
 
 use super::Coverage::{Marked, Partial};
 use super::Style::{Dash, Exact};

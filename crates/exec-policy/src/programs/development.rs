@@ -1,6 +1,6 @@
-//! Tables of build tools, package managers and the clients of container engines. Most of them run the code of a project anyway;
-//! what counts is whether a rule that allows one by its name also covers a subcommand that runs another program, and options
-//! that name a program or a file outside of the project.
+//! Tables of build tools, package managers and the clients of container engines. Most of them run the code of a project
+//! anyway; what counts is whether a rule that allows one by its name also covers a subcommand that runs another
+//! program, and options that name a program or a file outside of the project.
 
 use super::Coverage::{Complete, Partial};
 use super::Style::{Dash, Exact, Gnu};

@@ -1,5 +1,5 @@
-//! Tables of git's subcommands. Everything that walks history or shows differences takes `--output`, because git reads such
-//! options in one place for all of them; so their tables are complete, and made of shared parts.
+//! Tables of git's subcommands. Everything that walks history or shows differences takes `--output`, because git reads
+//! such options in one place for all of them; so their tables are complete, and made of shared parts.
 
 use super::Coverage::{Complete, Marked};
 use super::Style::Git;

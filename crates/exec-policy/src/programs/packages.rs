@@ -1,4 +1,5 @@
-//! Tables of package managers, build tools and tools for clusters. A subcommand that is not listed may run another program.
+//! Tables of package managers, build tools and tools for clusters. A subcommand that is not listed may run another
+//! program.
 
 use super::Coverage::{Marked, Partial};
 use super::Style::{Dash, Exact, Gnu};

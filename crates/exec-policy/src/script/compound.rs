@@ -33,7 +33,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What a keyword begins; `false` if it is none.
+    /// Parses the construct that a keyword begins; `false` if it is not a keyword.
     fn keyword(&mut self, keyword: &str) -> Parse<bool> {
         if keyword == "function" {
             self.blanks();
@@ -47,7 +47,7 @@ impl Parser<'_> {
         self.nested(|parser| parser.holding(keyword))
     }
 
-    /// What holds other commands, but is no function.
+    /// Parses a construct that holds other commands, but is not a function.
     fn holding(&mut self, keyword: &str) -> Parse<bool> {
         match keyword {
             "{" => self.list_until("}")?,

@@ -1,4 +1,5 @@
-//! `[[ … ]]`: in it runs what is substituted, and what is evaluated as a number or as the name of a variable.
+//! `[[ … ]]`: it runs commands in substitutions, and in operands that are evaluated as a number or as the name of a
+//! variable.
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
@@ -52,7 +53,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is compared with: parentheses and bars are part of it.
+    /// The pattern behind a comparison: parentheses and bars are part of it.
     fn pattern(&mut self) -> Parse<()> {
         let (mut open, start) = (0_usize, self.at);
         let mut ignored = WordBuilder::default();

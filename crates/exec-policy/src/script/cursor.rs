@@ -1,4 +1,4 @@
-//! Where the parser stands in its text, and the bounds it keeps.
+//! The parser's position in its text, and the bounds it keeps.
 
 use super::here::HereDocument;
 use super::{LONGEST, MOST_COMMANDS, Parsed, ShellKind, Unparsable};
@@ -12,7 +12,7 @@ pub(super) struct Parser<'t> {
     /// Here-documents whose text begins after the next newline.
     pub(super) pending: Vec<HereDocument>,
     pub(super) depth: usize,
-    /// In how many commands, branches or substitutions this place is: what stands there may not be reached.
+    /// How many commands, branches or substitutions are around this place: commands in them may not be reached.
     pub(super) nesting: usize,
     /// The line of some earlier place, so that lines need not be counted from the start each time.
     counted: (usize, usize),
@@ -70,7 +70,7 @@ impl<'t> Parser<'t> {
         outcome
     }
 
-    /// Goes one level down.
+    /// Enters one more level of nesting.
     pub(super) fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Parse<()>) -> Parse<()> {
         if self.depth == 0 {
             return Err(self.wrong("it is nested too deeply"));
@@ -84,7 +84,7 @@ impl<'t> Parser<'t> {
         outcome
     }
 
-    /// Parses what may not be reached, or is reached in another shell.
+    /// Parses a part that may not be reached, or that another shell runs.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         self.nesting += 1;
         let outcome = parse(self);
@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
         Some(&rest[..character.len_utf8()])
     }
 
-    /// Spaces, tabs, lines that go on, and comments.
+    /// Skips spaces, tabs, line continuations and comments.
     pub(super) fn blanks(&mut self) {
         let start = self.at;
         loop {
@@ -144,7 +144,7 @@ impl<'t> Parser<'t> {
         before.is_none_or(|byte| b" \t\n;&|()<>`".contains(&byte))
     }
 
-    /// Blanks and newlines, with the here-documents that begin there.
+    /// Skips blanks and newlines, and reads the here-documents that begin there.
     pub(super) fn lines(&mut self) -> Parse<()> {
         loop {
             self.blanks();
@@ -156,7 +156,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// After an operator: shells take a line that goes on out before they look, so that one could hide a longer operator.
+    /// Checks the text after an operator: shells remove line continuations first, so that one could hide a longer
+    /// operator.
     pub(super) fn ends_operator(&mut self, longer: &[u8]) -> Parse<()> {
         let mut ahead = 0;
         while self.peek_at(ahead) == Some(b'\\') && self.peek_at(ahead + 1) == Some(b'\n') {
@@ -166,7 +167,7 @@ impl<'t> Parser<'t> {
         if hides { Err(self.wrong("an operator is broken over two lines")) } else { Ok(()) }
     }
 
-    /// The word that stands here without any quoting, to look at.
+    /// The unquoted word at this place, without taking it.
     pub(super) fn peek_plain(&self) -> &'t str {
         let rest = self.rest();
         let end = rest.find(|c: char| " \t\n;&|()<>'\"\\$`".contains(c)).unwrap_or(rest.len());
@@ -187,7 +188,7 @@ impl<'t> Parser<'t> {
         Unparsable { line: self.line(), what: what.to_owned() }
     }
 
-    /// Nothing is understood from here on.
+    /// The error that the script is not understood from here on.
     pub(super) fn unexpected(&mut self) -> Unparsable {
         let what = match self.rest().chars().next() {
             None => "it ends too early".to_owned(),
@@ -197,7 +198,7 @@ impl<'t> Parser<'t> {
         self.wrong(&what)
     }
 
-    /// No here-document may be left open.
+    /// Fails if a here-document is still open.
     pub(super) fn no_pending(&mut self) -> Parse<()> {
         if self.pending.is_empty() { Ok(()) } else { Err(self.wrong("a here-document has no text")) }
     }

@@ -1,11 +1,11 @@
-//! Expansions: what they leave is unknown, and what runs in them is found.
+//! Expansions: their results are unknown, and the commands inside them are found.
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
 use crate::word::{ExpansionOrigin, Split, Word, WordBuilder, variable_name};
 
 impl Parser<'_> {
-    /// Whatever a dollar sign begins.
+    /// Any expansion that a dollar sign begins.
     pub(super) fn dollar(&mut self, builder: &mut WordBuilder, split: Split) -> Parse<()> {
         self.at += 1;
         match self.peek() {
@@ -50,7 +50,7 @@ impl Parser<'_> {
         }
     }
 
-    /// In zsh a key may stand behind a variable without braces. Only its expression is noted here.
+    /// In zsh an index may stand behind a variable without braces. Only its expression is noted here.
     fn subscript_of_zsh(&mut self, split: Split) -> Parse<()> {
         if self.shell != ShellKind::Zsh || self.peek() != Some(b'[') {
             return Ok(());
@@ -61,7 +61,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A variable's name. A line that goes on may stand in its middle.
+    /// A variable's name. A line continuation may stand in its middle.
     fn variable(&mut self) {
         loop {
             match (self.peek(), self.peek_at(1)) {
@@ -323,7 +323,7 @@ impl Parser<'_> {
     }
 }
 
-/// Where the text of `${…}` or `$name` comes from, by what stands between the braces.
+/// The source of the text of `${…}` or `$name`, by the text between the braces.
 fn origin(body: &str) -> ExpansionOrigin {
     let is_name = |text: &str| variable_name(text) == Some(text);
     match body.strip_prefix('#') {
@@ -336,7 +336,7 @@ fn origin(body: &str) -> ExpansionOrigin {
     }
 }
 
-/// A text that is a script of its own.
+/// A text that is parsed as a script of its own.
 fn whole(parser: &mut Parser<'_>) -> Parse<()> {
     parser.script()
 }

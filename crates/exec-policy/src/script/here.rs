@@ -1,16 +1,16 @@
-//! Here-documents: text for a command that stands below it.
+//! Here-documents: the input of a command, on the lines below it.
 
 use super::cursor::{Parse, Parser};
 use crate::word::{Split, Word, WordBuilder};
 
-/// A here-document that was announced.
+/// A here-document whose text has not been read yet.
 #[derive(Debug)]
 pub(super) struct HereDocument {
     /// The line that ends it.
     end: String,
-    /// Whether tabs before lines are taken off.
+    /// Whether tabs at the beginnings of lines are removed.
     strips: bool,
-    /// Whether its text is taken as it is.
+    /// Whether its text is taken literally.
     verbatim: bool,
     /// The command that reads it.
     owner: Option<usize>,

@@ -1,4 +1,4 @@
-//! Lists and pipelines: what stands between commands.
+//! Lists and pipelines: the operators between commands.
 
 use super::cursor::{Parse, Parser};
 
@@ -29,7 +29,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether `&&` or `||` follows: what comes then may not run.
+    /// Whether `&&` or `||` follows: the command after it may not run.
     fn joins(&mut self) -> bool {
         self.blanks();
         self.starts_with("&&") || self.starts_with("||")
@@ -82,7 +82,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Commands with bars between them. Says whether there are several.
+    /// Commands with bars between them. Returns whether there are several.
     fn pipeline(&mut self) -> Parse<bool> {
         let mut is_piped = false;
         loop {

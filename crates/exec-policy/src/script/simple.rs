@@ -8,7 +8,7 @@ use crate::word::{Word, variable_name};
 /// Programs whose arguments may be arrays.
 const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
 
-/// Whether a command cannot begin with this.
+/// Whether this text cannot begin a command.
 pub(super) fn ends_here(byte: Option<u8>) -> bool {
     byte.is_none_or(|byte| b"\n;&|)".contains(&byte))
 }
@@ -17,7 +17,7 @@ impl Parser<'_> {
     /// A simple command, of which the first word was read already.
     pub(super) fn simple(&mut self, first: Option<Word>) -> Parse<()> {
         let place = self.found.simples.len();
-        // It comes before what is substituted in it, and what is found of it counts even if its end is not understood.
+        // The command is noted before those in its substitutions, and counts even if its end is not understood.
         self.found.simples.push(Simple::default());
         let mut next = first;
         loop {
@@ -60,7 +60,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The key in `name[key]=value` or `[key]=value` is an expression, unless the array is known to have names for keys.
+    /// The index in `name[key]=value` or `[key]=value` is an expression, unless the array is known to be associative.
     fn note_key(&mut self, word: &Word) {
         let beginning = word.beginning();
         let name = variable_name(beginning).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Parser<'_> {
         named.filter(|after| after.starts_with(['<', '>'])).unwrap_or(rest)
     }
 
-    /// One redirection; how it is written, if it writes into a file or opens a connection.
+    /// One redirection; its text, if it writes into a file or opens a connection.
     fn redirection(&mut self, owner: Option<usize>) -> Parse<Option<String>> {
         const OPERATORS: [&str; 12] =
             ["&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">"];

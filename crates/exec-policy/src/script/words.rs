@@ -1,4 +1,4 @@
-//! Words: quotes taken off, expansions marked as unknown, substitutions looked into.
+//! Words: quotes are removed, expansions are marked as unknown, commands in substitutions are found.
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
@@ -38,7 +38,7 @@ impl Parser<'_> {
         Ok(begun.then(|| builder.finish(&self.text[start..self.at])))
     }
 
-    /// What only the beginning of a word can be.
+    /// Parses a construct that is special only at the beginning of a word.
     fn special_beginning(&mut self, byte: u8, builder: &mut WordBuilder) -> bool {
         match byte {
             b'~' => {
@@ -48,7 +48,7 @@ impl Parser<'_> {
                 builder.unknown(Split::Never);
                 true
             }
-            // zsh puts the path of the program there.
+            // zsh replaces it by the path of the program.
             b'=' if self.shell == ShellKind::Zsh => {
                 self.at += 1;
                 builder.unknown(Split::Never);
@@ -58,7 +58,8 @@ impl Parser<'_> {
         }
     }
 
-    /// One character or one quoted or expanded piece of a word. `split`: what an expansion here may become.
+    /// One character, or one quoted or expanded piece of a word. `split`: the number of words that an expansion may
+    /// become here.
     pub(super) fn word_piece(&mut self, builder: &mut WordBuilder, split: Split) -> Parse<()> {
         match self.peek() {
             Some(b'\\') => {
@@ -97,7 +98,7 @@ impl Parser<'_> {
 
     /// Whether a set of characters may begin here. `[` alone is a program.
     fn closes_bracket(&self) -> bool {
-        // Farther than this nobody looks: there, it counts as a set.
+        // The search ends here: a bracket that has not ended by then counts as the beginning of a set.
         const FAR: usize = 64;
         let rest = &self.rest()[1..];
         let near = &rest[..rest.floor_char_boundary(FAR)];
@@ -106,7 +107,7 @@ impl Parser<'_> {
         else {
             return true;
         };
-        // What follows an assignment's name is its key.
+        // The text between an assignment's name and its `=` is an index, not a set.
         let word = &near[..end];
         word.contains(']') && !word.contains("]=") && !word.contains("]+=")
     }

@@ -1,4 +1,4 @@
-//! What shells do themselves: commands that run what they are given, set variables, or do nothing to the world.
+//! Builtins of shells: commands that run their arguments, set variables, or have no effect outside the shell.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::{Carried, Given, Look, harmless, joined};
@@ -42,7 +42,7 @@ const CHANGING: &[(&str, &str)] = &[
 ];
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
-    // A builtin has no path; a program of its name that lies somewhere is a program like others.
+    // A builtin has no path; a program of the same name with a path is an ordinary program.
     if !given.words[0].is(name) {
         return;
     }
@@ -156,7 +156,7 @@ fn without_dashes(words: &[Word]) -> &[Word] {
     }
 }
 
-/// What it reads is a file, judged by the command's words, unless the file is made up as it runs.
+/// `source`: the file is judged by the command's words, unless its contents are made up as the command runs.
 fn source(arguments: &[Word], look: &mut Look) {
     let file = without_dashes(arguments).first();
     match file.map(Word::text) {
@@ -166,7 +166,7 @@ fn source(arguments: &[Word], look: &mut Look) {
     }
 }
 
-/// Whether a path is no file that lies somewhere, but what another program prints.
+/// Whether a path is not a file on disk but the output of another program.
 pub(super) fn is_made_up(path: &str) -> bool {
     path.starts_with("/dev/") || path.starts_with("/proc/") || path == "-"
 }
@@ -251,8 +251,8 @@ fn settings(name: &str, words: &[Word], look: &mut Look) {
     }
 }
 
-/// `export PATH` changes nothing, but what `read PATH` leaves there is unknown. Without `PATH`, programs are looked for where
-/// the shell stands; other variables may be removed.
+/// `export PATH` changes nothing, but after `read PATH` its value is unknown. Without `PATH`, programs are looked for
+/// in the shell's current directory; other variables may be removed.
 fn set_to_unknown(name: &str, variable: &str, look: &mut Look) {
     let variable = variable.split('[').next().unwrap_or_default();
     let changes = match name {
@@ -290,7 +290,7 @@ fn named_behind_option(name: &str, word: &Word, look: &mut Look) -> bool {
     true
 }
 
-/// `declare -n` and its like make one variable another.
+/// `declare -n` and its like make one variable a reference to another.
 fn is_reference_option(name: &str, word: &Word) -> bool {
     ["declare", "typeset", "local"].contains(&name)
         && word.beginning().starts_with('-')

@@ -1,5 +1,5 @@
-//! git: options before its subcommand are passed over, settings and aliases that run programs are found, and a subcommand
-//! that git does not bring may be an alias for anything.
+//! git: options before its subcommand are skipped, settings and aliases that run programs are found, and a subcommand
+//! that git does not ship may be an alias for anything.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::{Carried, Given, Look, Strength, joined, tables};
@@ -16,7 +16,7 @@ const GLOBAL: Spec = Spec {
             noglob-pathspecs icase-pathspecs html-path man-path info-path version help attr-source: list-cmds:",
 };
 
-/// What git brings, except what runs scripts of its caller by its very nature.
+/// The subcommands that git ships, except those whose purpose is to run scripts of the caller.
 const SUBCOMMANDS: &str = " add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr \
     check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column \
     commit commit-graph commit-tree config count-objects credential credential-cache credential-store daemon describe \
@@ -31,7 +31,7 @@ const SUBCOMMANDS: &str = " add am annotate apply archive bisect blame branch bu
     update-index update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag \
     version whatchanged worktree write-tree ";
 
-/// Subcommands that run programs which the configuration names, serve others, or write a file wherever they are told to. A rule
+/// Subcommands that run programs which the configuration names, serve others, or write a file to any given path. A rule
 /// that allows git by its name alone does not cover them.
 const REACHING: &[(&str, &str)] = &[
     ("bugreport", "it writes a file"),
@@ -199,7 +199,7 @@ fn global(option: &str, value: Option<&Word>, look: &mut Look) {
     }
 }
 
-/// A setting that is made, for one command or for good.
+/// A setting, for one command or stored for good.
 fn setting(key: &str, value: &Word, look: &mut Look) {
     let key = key.to_ascii_lowercase();
     if let Some(alias) = key.strip_prefix("alias.") {
@@ -295,7 +295,7 @@ fn options_of(subcommand: &str, words: &[Word], place: usize, look: &mut Look) -
     }
 }
 
-/// Whether a subcommand that usually writes files was told to write to its output.
+/// Whether the options make a subcommand that usually writes files write to its output instead.
 fn writes_to_output(subcommand: &str, found: &Arguments, arguments: &[Word]) -> bool {
     let has = |name: &str| arguments.iter().any(|word| word.is(name));
     match subcommand {

@@ -1,6 +1,7 @@
-//! Builtins that change nothing outside their shell, and need no rule then. Most can also be made to run a command: by a
-//! variable's name with a key that is evaluated, by a number that is evaluated, or by an option. So each says here with which
-//! arguments it is harmless. Arguments that must be numbers for that are noted, and compared with what the script assigns.
+//! Builtins that change nothing outside their shell, and then need no rule. Most can also be made to run a command: by
+//! a variable's name with an index that is evaluated, by a number that is evaluated, or by an option. So each builtin
+//! has a check here for the arguments with which it is harmless. Arguments that must be numbers for that are noted, and
+//! compared with the values that the script assigns.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::{Given, Look};
@@ -98,7 +99,7 @@ struct Builtin<'a> {
     evaluated: Vec<Word>,
 }
 
-/// What `declare` makes of a variable.
+/// The attributes that `declare` gives a variable.
 #[derive(Clone, Copy)]
 struct Attributes {
     integer: bool,
@@ -155,7 +156,7 @@ impl Builtin<'_> {
         true
     }
 
-    /// A word that names a variable. Keys that are not plain numbers are evaluated.
+    /// A word that names a variable. Array indices that are not plain numbers are evaluated.
     fn reference(&mut self, word: &Word) {
         if !word.is_reference() {
             self.evaluated.push(word.clone());
@@ -178,7 +179,7 @@ impl Builtin<'_> {
         true
     }
 
-    /// Whether the options are among these letters. What may turn into an option is none of them.
+    /// Whether the options are among these letters. A word that may expand to an option does not count as one of them.
     fn letters(&self, letters: &str) -> bool {
         self.arguments.iter().all(|word| match word.beginning().strip_prefix('-') {
             Some(_) => word.text().is_some_and(|text| text[1..].chars().all(|c| letters.contains(c))),
@@ -273,7 +274,7 @@ impl Builtin<'_> {
                 _ => self.reference(word),
             }
             if attributes.integer {
-                // Whatever is assigned to it later is evaluated too.
+                // Values that are assigned to it later are evaluated too.
                 self.evaluated.push(Word::variable(name));
             }
         }

@@ -1,5 +1,6 @@
 //! Interpreters of other languages. Code that stands in their arguments or is fed to them is opaque: it is asked about,
-//! unless a rule allows the interpreter together with that option, as in `["python3", "-c"]`. A file is judged by its name.
+//! unless a rule allows the interpreter together with that option, as in `["python3", "-c"]`. A file is judged by its
+//! name.
 
 use super::builtins::is_made_up;
 use super::{Given, Look, tables};
@@ -179,8 +180,8 @@ const EDITORS: &[(&[&str], &[&str])] = &[
     (&["hx", "helix", "micro"], &["-c", "--config", "-config-dir", "-plugin"]),
 ];
 
-/// Programs that are no use without commands from their input, some of which run others. Editors and debuggers read theirs from
-/// the terminal; where that is a pipe or a file, they read commands from it too.
+/// Programs that are useless without commands from their input, some of which run others. Editors and debuggers read
+/// theirs from the terminal; where their input is a pipe or a file, they read commands from it too.
 const ALWAYS_READING: [&str; 3] = ["ed", "ex", "red"];
 
 const CODE: &str = "it runs code of another language that is not looked at";
@@ -220,7 +221,7 @@ fn look_at_pytest(words: &[Word], look: &mut Look) {
     }
 }
 
-/// What may follow a language's name in that of its interpreter: `python3.11`.
+/// Whether this may follow a language's name in the name of its interpreter: `python3.11`.
 fn is_version(rest: &str) -> bool {
     rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | 't' | 'w'))
 }
@@ -241,7 +242,7 @@ impl Interpreter {
             {
                 return;
             }
-            // Files are found by their names then.
+            // With `--test` the program finds the files to run by their names.
             finds_files |= word.is("--test");
             if let Some(at) = self.module_option(text) {
                 let attached = Some(word.from(at + 1)).filter(|module| !module.is(""));

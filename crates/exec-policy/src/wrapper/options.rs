@@ -1,10 +1,10 @@
-//! Options of programs that carry commands: where they end, and which of them take a value. An option that is not known
-//! could hide where the command begins, so it is reported, not guessed.
+//! Options of wrappers: where they end, and which of them take a value. An unknown option could hide where the command
+//! begins, so it is reported, not guessed.
 
 use crate::word::{Split, Word};
 
-/// Which options a program has. Short ones as in `ab:c?`, long ones separated by blanks; `:` takes a value, `?` takes one
-/// only if it is attached.
+/// Which options a program has. Short ones as in `ab:c?`, long ones separated by blanks; `:` takes a value, `?` takes
+/// one only if it is attached.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spec {
     pub(super) shorts: &'static str,
@@ -14,12 +14,12 @@ pub(super) struct Spec {
 /// How much may stand behind an option in the same word, if it takes no value.
 const LONGEST_BUNDLE: usize = 256;
 
-/// What stands next.
+/// The next item of the arguments.
 #[derive(Debug)]
 pub(super) enum ArgumentStep {
     /// An option, with its value if it takes one.
     Option(String, Option<Word>),
-    /// Something that is no option, at this place.
+    /// An operand, at this place.
     Operand(usize),
     /// Something that is not understood.
     Strange(String),
@@ -30,10 +30,10 @@ pub(super) enum ArgumentStep {
 pub(super) struct ArgumentWalk<'a> {
     words: &'a [Word],
     at: usize,
-    /// What is left of a word with several short options.
+    /// The rest of a word with several short options.
     cluster: Option<Word>,
     ended: bool,
-    /// Whether a word was met that may turn into several.
+    /// Whether a word was met that may expand to several.
     pub(super) doubtful: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> ArgumentWalk<'a> {
         self.at
     }
 
-    /// Takes everything that is left as operands.
+    /// Takes all remaining words as operands.
     pub(super) fn end_options(&mut self) {
         self.ended = true;
     }

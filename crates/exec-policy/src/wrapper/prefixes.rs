@@ -1,4 +1,5 @@
-//! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their options.
+//! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their
+//! options.
 
 use super::options::{ArgumentStep, ArgumentWalk, Spec};
 use super::vague::vague;
@@ -10,7 +11,7 @@ use crate::word::Word;
 struct Prefix {
     names: &'static [&'static str],
     spec: Spec,
-    /// How many words stand before the command.
+    /// The number of words between the program and the command.
     operands: usize,
     /// Whether `name=value` may stand before the command.
     settings: bool,
@@ -19,9 +20,10 @@ struct Prefix {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Only what it runs counts; without a command it does nothing.
+    /// Only the command that it runs counts; without a command it does nothing.
     Transparent,
-    /// It changes who or where one is, and is judged itself; without a command it starts a shell.
+    /// It changes the user, the root directory, the namespaces or the privileges, and is judged itself; without a
+    /// command it starts a shell.
     Elevated,
 }
 
@@ -239,8 +241,8 @@ impl Prefix {
     }
 }
 
-/// Options by which a program does more than to run its command: it writes a file, changes another process, or runs code of its
-/// own. Says whether this is one.
+/// Options by which a program does more than to run its command: it writes a file, changes another process, or runs
+/// code of its own. Says whether this is one.
 fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut Look) -> bool {
     let tampers =
         |value: &Word| value.text().is_none_or(|text| text.contains("inject") || text.contains("fault"));
@@ -271,7 +273,7 @@ fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut 
     true
 }
 
-/// Options that carry something themselves. Says whether they are all that is to be looked at.
+/// Options that contain a command or a variable themselves. Returns whether the rest need not be examined.
 fn carrying_option(
     (name, option, value): (&str, &str, Option<&Word>),
     given: &Given<'_>,
@@ -329,7 +331,7 @@ fn split_string(value: Option<&Word>, rest: &[Word], look: &mut Look) {
     }
 }
 
-/// Our own ways to run a command.
+/// The ways in which `windlass` itself runs a command.
 fn of_windlass(given: &Given<'_>, look: &mut Look) {
     const RUN: Spec = Spec {
         shorts: "te:C:n:h",

@@ -1,6 +1,6 @@
-//! Programs with a subcommand that runs other programs: `docker run`, `npm exec`, `cargo run`. Which of the words behind it are the
-//! command is not known, so each that may be one is held against the rules; and a rule that allows such a program by its name alone
-//! does not cover these subcommands.
+//! Programs with a subcommand that runs other programs: `docker run`, `npm exec`, `cargo run`. The words behind it that
+//! form the command are not known, so each word at which it may begin is compared with the rules; and a rule that
+//! allows such a program by its name alone does not cover these subcommands.
 
 use super::vague::script_words;
 use super::{Carried, Given, Look, Strength, head};
@@ -101,7 +101,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     }
 }
 
-/// Whatever stands behind a word may be a command.
+/// Judges every word behind a word as the possible beginning of a command.
 fn may_run(carrier: &str, (words, place): (&[Word], usize), look: &mut Look) {
     let mut runs = place > 0;
     for at in (place + 1..words.len()).take(MOST) {

@@ -37,7 +37,7 @@ fn runs(word: &Word) -> bool {
     matches!(word.text(), Some("-exec" | "-execdir" | "-ok" | "-okdir"))
 }
 
-/// What is found stands for `{}`.
+/// Found paths replace `{}`, so these parts of the words are unknown.
 fn with_paths(words: &[Word]) -> Vec<Word> {
     words.iter().map(|word| word.with_unknown("{}")).collect()
 }

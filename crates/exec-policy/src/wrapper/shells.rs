@@ -12,7 +12,7 @@ const READS_INPUT: &str = "it reads commands from its input";
 const STRANGE: [&str; 10] =
     ["fish", "nu", "elvish", "xonsh", "tcsh", "csh", "pwsh", "powershell", "rc", "oil"];
 
-/// What a shell's arguments say.
+/// The arguments of a shell.
 #[derive(Default)]
 struct ShellInvocation<'a> {
     takes_script: bool,
@@ -45,7 +45,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     }
 }
 
-/// A script that is fed to a shell. Without a here-document nobody knows it.
+/// A script on the shell's standard input. It is known only if it is a here-document or here-string.
 fn input(name: &str, given: &Given<'_>, (shell, look): (ShellKind, &mut Look)) {
     match given.input {
         Some(script) if script.text().is_some() => {
@@ -57,7 +57,7 @@ fn input(name: &str, given: &Given<'_>, (shell, look): (ShellKind, &mut Look)) {
 }
 
 impl<'a> ShellInvocation<'a> {
-    /// Reads options until the first word that is none. `Err`: why it is not understood.
+    /// Reads options until the first operand. `Err`: the reason why they are not understood.
     fn read(words: &'a [Word]) -> Result<Self, String> {
         const SPEC: Spec = Spec {
             shorts: "abcefhiklmnprstuvxBCDEHPTO:o:",

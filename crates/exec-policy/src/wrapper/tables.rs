@@ -135,7 +135,7 @@ fn option((name, style): (&str, Style), found: &FoundOption, look: &mut Look) {
     }
 }
 
-/// Whether a command is what such options are there for: a compressor, ssh, or a pager, with plain options.
+/// Whether a command is a usual value of such options: a compressor, ssh, or a pager, with plain options.
 fn is_usual(command: &str) -> bool {
     const USUAL: [&str; 18] = [
         "gzip", "pigz", "bzip2", "pbzip2", "lbzip2", "xz", "pxz", "pixz", "zstd", "zstdmt", "lz4", "lzop",
@@ -150,7 +150,8 @@ fn is_usual(command: &str) -> bool {
 fn text(name: &str, option: &str, word: &Word, look: &mut Look) {
     let meaning = match word.text() {
         Some(text) => languages::meaning(name, option, text),
-        // A script with a variable in it, as in `s/x/$y/`, may be anything; where nothing of it is known, it is asked about.
+        // A script with a variable in it, as in `s/x/$y/`, may be anything; where nothing of it is known, it is asked
+        // about.
         None if word.texts().all(str::is_empty) && word.split() != Split::Files => Meaning::Runs(None),
         None => known_parts(name, option, word),
     };
@@ -172,7 +173,8 @@ fn text(name: &str, option: &str, word: &Word, look: &mut Look) {
     }
 }
 
-/// The meaning of a script of which some parts are known only when it runs: a number or a plain word is put in their place.
+/// The meaning of a script of which some parts are known only when it runs: a number or a plain word is put in their
+/// place.
 fn known_parts(name: &str, option: &str, word: &Word) -> Meaning {
     let meanings = ["1", "x"].map(|filling| languages::meaning(name, option, &word.filled_with(filling)));
     let runs = meanings.iter().all(|meaning| matches!(meaning, Meaning::Runs(_)));

@@ -1,5 +1,5 @@
-//! Values and operands by which compilers, build tools and media tools run another program, where the name of the option does not
-//! say so.
+//! Values and operands by which compilers, build tools and media tools run another program, where the name of the
+//! option does not say so.
 
 use super::{Look, Strength};
 use crate::programs::Arguments;

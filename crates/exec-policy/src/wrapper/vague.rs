@@ -1,11 +1,11 @@
-//! Programs that run others behind options that are in no table: whatever in their arguments may be a command is held against the
-//! rules, and a rule that allows such a program by its name alone does not cover it.
+//! Programs that run others behind options that are in no table: every argument that may be a command is compared with
+//! the rules, and a rule that allows such a program by its name alone does not cover it.
 
 use super::{Carried, Given, Look, Strength, head};
 use crate::script::ShellKind;
 use crate::word::Word;
 
-/// Their names.
+/// The names of these programs.
 const VAGUE: &str = " alacritty ansible apply arch arch-chroot argv0 asciinema bear box64 bpftrace bsub bwrap capsh ccache cgexec chpst \
     chruby-exec clush concurrently coresched cpulimit cpuset cronic cross-env cross-env-shell daemon daemonize dbclient \
     dbus-launch dchroot distcc distrobox-enter dotenv dropbear-ssh dsh dtrace dtruss dzdo entr env-cmd envconsul envdir \
@@ -24,10 +24,10 @@ const VAGUE: &str = " alacritty ansible apply arch arch-chroot argv0 asciinema b
     jupyter latexmk libreoffice lynx mlr mpv msgexec msgfilter mysqlsh nim nyc openvpn osqueryi pppd rdmd reflex soffice \
     spark-shell spark-submit sqlcipher ssh-copy-id sshfs tnftp usql uwsgi viddy virt-customize w3m xdotool zx ";
 
-/// What begins like the name of an emulator of programs, and is none.
+/// Name endings of QEMU programs that do not emulate a single program.
 const OTHERS_OF_QEMU: [&str; 7] = ["img", "nbd", "io", "ga", "system", "storage", "pr"];
 
-/// How many words of such a program are looked at. With more, it is asked about.
+/// The most words of such a program that are examined. With more, the user is asked.
 const VAGUE_WORDS: usize = 64;
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
@@ -48,7 +48,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     }
 }
 
-/// Everything behind the name that may be a command is looked at.
+/// Judges every word behind the name that may be a command.
 pub(super) fn vague(name: &str, words: &[Word], look: &mut Look) {
     look.carrier = Some(name.to_owned());
     for place in 1..words.len().min(VAGUE_WORDS) {

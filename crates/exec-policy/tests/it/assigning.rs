@@ -1,5 +1,5 @@
-//! Variables on which it depends what later commands run, set in ways that are not assignments: by arithmetic, descriptors,
-//! coprocesses, references and builtins.
+//! Variables on which it depends what later commands run, set in ways that are not assignments: by arithmetic,
+//! descriptors, coprocesses, references and builtins.
 
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
 

@@ -1,5 +1,5 @@
-//! Builtins of bash and zsh that run a command, or evaluate a text that does. Each script runs `touch P` in the shell that it is
-//! for; rules that forbid `touch` forbid it or ask about it, and so do rules that allow nothing.
+//! Builtins of bash and zsh that run a command, or evaluate a text that does. Each script runs `touch P` in the shell
+//! that it is for; rules that forbid `touch` forbid it or ask about it, and so do rules that allow nothing.
 
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
 

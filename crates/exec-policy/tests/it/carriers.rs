@@ -1,5 +1,5 @@
-//! Programs that run others. Where everything but `git push` is allowed, none of them runs it without a question; and a rule that
-//! allows the carrier by its name alone does not allow what it runs.
+//! Wrappers, programs that run others. Where everything but `git push` is allowed, no wrapper runs it without a
+//! question; and a rule that allows a wrapper by its name alone does not allow the command that it runs.
 
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
 

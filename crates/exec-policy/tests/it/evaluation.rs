@@ -1,5 +1,5 @@
-//! Shells evaluate some texts twice: a subscript, a number or the name of a variable may hold a command substitution that runs
-//! although it stands in quotes. Nothing of that kind is harmless, whichever builtin does it.
+//! Shells evaluate some texts twice: a subscript, a number or the name of a variable may hold a command substitution
+//! that runs although it stands in quotes. Nothing of that kind is harmless, whichever builtin does it.
 
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
 

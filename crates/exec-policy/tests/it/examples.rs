@@ -1,4 +1,4 @@
-//! Examples in rules files are held against their rule when the file is loaded.
+//! Examples in rules files are checked against their rule when the file is loaded.
 
 use windlass_exec_policy::RulesFile;
 

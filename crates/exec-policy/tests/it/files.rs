@@ -1,4 +1,4 @@
-//! Rules files: what they may say, and what is told of those that are wrong.
+//! Rules files: their contents, and the messages about faulty ones.
 
 use windlass_exec_policy::RulesFile;
 

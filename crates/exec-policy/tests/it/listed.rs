@@ -1,5 +1,6 @@
-//! A list of harmless programs, each allowed by its name, and `default = "forbid"`: nothing in such a list writes a file or runs
-//! another program without a question, whichever option, operand, redirection or variable would make it do so.
+//! A list of harmless programs, each allowed by its name, and `default = "forbid"`: nothing in such a list writes a
+//! file or runs another program without a question, whichever option, operand, redirection or variable would make it do
+//! so.
 
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
 

@@ -1,5 +1,5 @@
-//! Options in every spelling: bundled, shortened, attached, behind operands. A program that can run others by an option does
-//! not do so silently, and a rule that names an option is met by every way to write it.
+//! Options in every spelling: bundled, shortened, attached, behind operands. A program that can run others by an option
+//! does not do so silently, and a rule that names an option is met by every way to write it.
 
 use windlass_exec_policy::Verdict::{Allow, Ask, Forbid};
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};

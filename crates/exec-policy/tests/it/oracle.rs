@@ -1,10 +1,10 @@
-//! The rules are compared with a real bash. A generator makes a few thousand small scripts of constructs that can hide a
-//! command; bash runs each in a directory of its own, where the programs are stubs that log their names and a few real ones. A
-//! script that ran a stub or changed a file must not have been judged harmless, neither alone nor where the real programs are
-//! allowed by their names, and every program that ran must be among the commands found.
+//! The rules are compared with a real bash. A generator makes a few thousand small scripts of constructs that can hide
+//! a command; bash runs each in a directory of its own, where the programs are stubs that log their names and a few
+//! real ones. A script that ran a stub or changed a file must not have been judged harmless, neither alone nor where
+//! the real programs are allowed by their names, and every program that ran must be among the commands found.
 //!
-//! Directories that `PATH` may come to name by a number hold stubs with the names of the real programs. The scripts reach bash
-//! through a pipe, so bash ends with the test. The seed is fixed: a failure can be repeated.
+//! Directories that `PATH` may come to name by a number hold stubs with the names of the real programs. The scripts
+//! reach bash through a pipe, so bash ends with the test. The seed is fixed: a failure can be repeated.
 
 #[path = "oracle/scripts.rs"]
 mod scripts;
@@ -44,10 +44,11 @@ const WRITING: [&str; 2] = ["tee", "split"];
 const HIJACKED: &str = "hijacked";
 /// Numbers that `PATH` may become: by arithmetic, as a descriptor, as one of a coprocess.
 const NUMBERED: [&str; 4] = ["1", "10", "63", "60"];
-/// The file that is in every directory.
+/// The contents of the file in every directory.
 const CONTENT: &str = "b\na\na\n";
 
-/// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own, or in the shell that it is given.
+/// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own, or in the shell that it
+/// is given.
 const DRIVER: &str = r#"
 ulimit -t 60
 n=0
@@ -66,7 +67,7 @@ done
 const STUB: &str = "#!/bin/sh\nprintf '%s\\n' \"${0##*/}\" >> \"$ORACLE_LOG\"\n";
 const HIJACKING_STUB: &str = "#!/bin/sh\nprintf '%s\\n' hijacked >> \"$ORACLE_LOG\"\n";
 
-/// What bash did with a script.
+/// The effects of a script when bash ran it.
 struct Observed {
     /// The stubs that ran.
     ran: Vec<String>,
@@ -88,7 +89,7 @@ impl Drop for Scratch {
 /// The rules that scripts are judged by.
 struct Policies {
     shell: ShellKind,
-    /// Nothing is allowed but what is harmless by itself.
+    /// Only harmless commands are allowed.
     nothing: Rules,
     /// The real programs are allowed by their names, and nothing else.
     listed: Rules,
@@ -276,7 +277,7 @@ fn install(bin: &Path) {
     for name in tools::names().chain(["diff", "diff3"]) {
         let real = Path::new("/usr/bin").join(name);
         assert!(real.exists(), "{name} is not installed");
-        // Some are among the others.
+        // Some of these names exist already.
         if !bin.join(name).exists() {
             symlink(real, bin.join(name)).expect("the link is new");
         }

@@ -1,5 +1,5 @@
-//! Ordinary commands of developers are not asked about where the default is to allow: a question too many teaches people to
-//! say yes.
+//! Ordinary commands of developers are not asked about where the default is to allow: a question too many teaches
+//! people to say yes.
 
 use windlass_exec_policy::{Rules, RulesFile, ShellKind, Verdict};
 

@@ -6,7 +6,7 @@ fn judge(script: &str, shell: ShellKind) -> Judgement {
     Rules::default().judge_script(script, shell)
 }
 
-/// The commands of a script, in order, with what carries them; `?` before what is not understood.
+/// The commands of a script, in order, with their wrappers; `?` before a command that is not understood.
 fn parts(script: &str, shell: ShellKind) -> Vec<String> {
     let shown = |part: &windlass_exec_policy::JudgedCommand| {
         let doubt = if matches!(part.reason, Reason::Doubt(_)) { "?" } else { "" };

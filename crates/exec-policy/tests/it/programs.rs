@@ -1,5 +1,6 @@
-//! Programs that can run others or write files by an option, an operand or their own language. A rule allows the program by its
-//! name and everything else is forbidden: harmless uses are allowed, and the others are not, in every spelling.
+//! Programs that can run others or write files by an option, an operand or their own language. A rule allows the
+//! program by its name and everything else is forbidden: harmless uses are allowed, and the others are not, in every
+//! spelling.
 
 #[path = "programs/archives.rs"]
 mod archives;

@@ -179,7 +179,7 @@ fn the_forbidden_command_is_found() {
     check(ShellKind::Bash, FOUND, Verdict::Forbid);
 }
 
-/// It cannot be known what runs, so a person is asked.
+/// The command is known only at run time, so the verdict is to ask.
 const ASKED: &[(&str, &str)] = &[
     ("a variable for the name", "G=git; $G push"),
     ("a quoted variable for the name", "G=git; \"$G\" push"),
@@ -289,7 +289,7 @@ fn what_cannot_be_known_is_asked_about() {
     check(ShellKind::Bash, ASKED, Verdict::Ask);
 }
 
-/// Looks dangerous, and is not.
+/// Commands that look dangerous and are not.
 const HARMLESS: &[(&str, &str)] = &[
     ("another subcommand", "git status && git log --oneline -5"),
     ("a word of a message", "git commit -m 'git push later'"),
@@ -347,7 +347,7 @@ fn shells_in_shells_are_followed_as_deep_as_anybody_nests_them() {
         (0..depth).fold("git push".to_owned(), |script, _| format!("eval {}", quoted(&script)))
     };
     assert_eq!(rules().judge_script(&nested(8), ShellKind::Bash).verdict, Verdict::Forbid);
-    // Deeper than that nobody looks, and somebody is asked.
+    // Deeper nesting is not followed: the verdict is to ask.
     let deep = (0..100).map(|_| "env ").collect::<String>() + "git push";
     assert!(rules().judge_script(&deep, ShellKind::Bash).verdict >= Verdict::Ask);
     let shells = (0..10).fold("git push".to_owned(), |script, _| format!("sh -c {}", quoted(&script)));

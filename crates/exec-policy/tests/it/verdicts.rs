@@ -1,4 +1,4 @@
-//! What rules mean: beginnings of commands, the strictest that speaks, defaults, and what needs no rule.
+//! The meaning of rules: beginnings of commands, the strictest match, defaults, and commands that need no rule.
 
 use windlass_exec_policy::Verdict::{Allow, Ask, Forbid};
 use windlass_exec_policy::{Reason, Rules, RulesFile, ShellKind, Verdict};

@@ -1,4 +1,4 @@
-//! The colours and cell size a program is told when it asks: those of a plain dark xterm.
+//! The colours and cell size that are reported to a program that asks: those of a plain dark xterm.
 
 pub(super) const FOREGROUND: (u8, u8, u8) = (0xe5, 0xe5, 0xe5);
 pub(super) const BACKGROUND: (u8, u8, u8) = (0, 0, 0);

@@ -1,6 +1,6 @@
-//! Keeps string codes (titles, links, clipboards, pictures) bounded before they reach the emulator, which would wait for the end
-//! of one for ever: it would collect a title without limit, and show nothing of what follows. The rules are those of settled
-//! text, so that both views agree.
+//! Keeps string codes (titles, links, clipboards, pictures) bounded before they reach the emulator, which would wait
+//! for the end of one for ever: it would collect a title without limit, and show nothing of what follows. The rules are
+//! those of settled text, so that both views agree.
 
 use memchr::memchr;
 

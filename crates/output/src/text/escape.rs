@@ -1,15 +1,16 @@
-//! The grammar of terminal escape codes, resumable at any byte. It knows where codes begin and end and hands out
-//! the few that can change text; what they mean is decided by its callers.
+//! The grammar of terminal escape codes, resumable at any byte. It knows where codes begin and end and returns the few
+//! that can change text; its callers decide what they mean.
 //!
-//! A string code (OSC, DCS, APC, PM, SOS) that is never closed would swallow all later output, which no log may do. Real
-//! terminals wait for its end for ever. Here a newline ends an OSC, which carries a title, a link or a clipboard and never one;
-//! and it ends any other string if a blank or a byte outside ASCII was on the line: pictures and fonts have newlines and neither
-//! of these, prose has. Every string ends at [`LONGEST_STRING`]. The caller then shows what it hid (see [`Hidden`]).
+//! A string code (OSC, DCS, APC, PM, SOS) that is never closed would swallow all later output, which a log must not do.
+//! Real terminals wait for its end for ever. Here a newline ends an OSC, which carries a title, a link or a clipboard
+//! and never a newline; and it ends any other string if a blank or a byte outside ASCII was on the line: pictures and
+//! fonts have newlines and neither of these, prose has. Every string ends at [`LONGEST_STRING`]. The caller then shows
+//! the hidden text (see [`Hidden`]).
 
-/// How many bytes of one string code are skipped before it is taken for an accident.
+/// How many bytes of one string code are skipped before it counts as unterminated.
 const LONGEST_STRING: usize = 16 << 20;
 
-/// ControlSequence longer than this belong to no known code; such a code is skipped.
+/// Parameters longer than this belong to no known code; such a code is skipped.
 const LONGEST_PARAMETERS: usize = 48;
 
 pub(crate) const ESC: u8 = 0x1b;
@@ -47,7 +48,7 @@ struct Text {
     skipped: usize,
 }
 
-/// What a step of the grammar found.
+/// The result of one step of the grammar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Code {
     /// `ESC [ parameters last`.
@@ -85,8 +86,8 @@ impl Escapes {
         self.state = State::Escape;
     }
 
-    /// Enters the code that a byte outside UTF-8 opens, if it is one of those. Only a program that switched 8-bit codes on
-    /// means one by it: in text of an older encoding the same bytes are letters.
+    /// Enters the code that a byte outside UTF-8 opens, if it is one of those. Only a program that switched 8-bit codes
+    /// on means one by it: in text of an older encoding the same bytes are letters.
     pub(crate) fn begin_c1(&mut self, byte: u8) -> bool {
         self.state = match byte {
             0x9b => self.control_sequence(),
@@ -166,7 +167,7 @@ impl Escapes {
         }
     }
 
-    /// A byte that is no part of the code it stands in: controls are obeyed, ESC begins anew, the rest is text.
+    /// A byte that does not belong to the code around it: controls are obeyed, ESC begins anew, the rest is text.
     fn stray(&mut self, byte: u8) -> (usize, Option<Code>) {
         match byte {
             ESC => self.state = State::Escape,
@@ -256,8 +257,8 @@ impl Hidden {
         (self.more == 0).then_some(&self.bytes)
     }
 
-    /// A visible form of the code that opened it, so that a reader sees why there is more than the terminal showed; and the
-    /// hidden bytes, unless they are too many.
+    /// A visible form of the code that opened it, so that a reader sees why there is more than the terminal showed; and
+    /// the hidden bytes, unless they are too many.
     pub(crate) fn take(&mut self, opener: u8) -> (String, Vec<u8>) {
         let (len, more) = (self.len(), std::mem::take(&mut self.more));
         let bytes = std::mem::take(&mut self.bytes);
@@ -266,7 +267,7 @@ impl Hidden {
     }
 }
 
-/// What stands between `ESC [` and the last byte, and that byte.
+/// The parameters of a control sequence, which stand between `ESC [` and the last byte, and that byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ControlSequence {
     bytes: [u8; LONGEST_PARAMETERS],

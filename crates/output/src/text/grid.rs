@@ -1,12 +1,12 @@
-//! The screen of a terminal of a known size, as far as it makes text. Rows that scroll off its top go to the scroll-back and
-//! never change again; rows on it may. Scroll-back and screen together are the settled text.
+//! The screen of a terminal of a known size, as far as it makes text. Rows that scroll off its top go to the
+//! scroll-back and never change again; rows on it may. Scroll-back and screen together are the settled text.
 //!
 //! A line that wraps at the right edge is several rows and stays one line of text, as it does when a person copies it.
-//! Where terminals differ this one does as the emulator behind [`Screen`](crate::Screen), so that both views agree, with four
-//! exceptions: nothing that reached the scroll-back is erased or comes back (`CSI 3 J`, `ESC c`, a window that grows), erasing
-//! from the home position moves the screen to the scroll-back as `CSI 2 J` does, cursor movements in origin mode are not
-//! offset twice, and a row whose wrap `CSI P` ended does not become wrapped again when an insertion moves its former last cell
-//! back to the edge. The alternate screen makes no text.
+//! Where terminals differ this one does as the emulator behind [`Screen`](crate::Screen), so that both views agree,
+//! with four exceptions: nothing that reached the scroll-back is erased or comes back (`CSI 3 J`, `ESC c`, a window
+//! that grows), erasing from the home position moves the screen to the scroll-back as `CSI 2 J` does, cursor movements
+//! in origin mode are not offset twice, and a row whose wrap `CSI P` ended does not become wrapped again when an
+//! insertion moves its former last cell back to the edge. The alternate screen makes no text.
 
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ pub(crate) struct Grid {
     homed: bool,
     /// The last character that was printed, for repetition.
     last: Option<char>,
-    /// Where the bytes begin that the next row is made of, if there is no row.
+    /// The first byte of the next row, while there is no row.
     begin: Offset,
     /// The row that scrolled off last, kept for its memory.
     spare: Option<Line>,
@@ -90,8 +90,8 @@ impl Default for Modes {
 pub(crate) use super::page::Erase;
 
 impl Grid {
-    /// A screen for output from `start` on. Output that does not begin at its beginning finds rows that were drawn before and
-    /// are not its own, with the cursor below them: they are text only where it draws on them.
+    /// A screen for output from `start` on. Output that does not begin at its beginning finds rows that were drawn
+    /// before and are not its own, with the cursor below them: they are text only where it draws on them.
     pub(crate) fn new(size: ScreenSize, start: Offset) -> Self {
         let (height, columns) = bounded(size);
         let mut grid = Self {
@@ -416,7 +416,8 @@ impl Grid {
         }
     }
 
-    /// Writes the last character `count` times more, but not much more than a row of it: a few bytes must not become megabytes.
+    /// Writes the last character `count` times more, but not much more than a row of it: a few bytes of input must not
+    /// become megabytes.
     pub(crate) fn repeat(&mut self, count: usize, raw: Offset, out: &mut View) {
         let Some(what) = self.last.filter(|_| !self.alternate) else { return };
         self.homed = false;

@@ -13,7 +13,7 @@ pub(crate) struct GridRow {
     width: usize,
     /// The text ran over the right edge into the next row. A later change of the last column ends that.
     pub(crate) wrapped: bool,
-    /// It was drawn before the output that is looked at, so it is not known and no text.
+    /// The row was drawn before the output that is examined, so its content is unknown and is not text.
     pub(crate) foreign: bool,
 }
 
@@ -35,7 +35,7 @@ impl GridRow {
         self.line
     }
 
-    /// Whether nothing can be seen on it.
+    /// Whether the row is blank.
     pub(crate) fn is_blank(&self) -> bool {
         self.foreign || (!self.wrapped && self.line.is_blank())
     }

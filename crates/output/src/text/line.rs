@@ -136,7 +136,7 @@ impl Line {
         column + width
     }
 
-    /// The column that a tab at `column` leads to.
+    /// The column to which a tab at `column` moves.
     pub(crate) fn tab_stop(column: usize) -> usize {
         (column / TAB_WIDTH + 1) * TAB_WIDTH
     }
@@ -260,7 +260,7 @@ impl Row {
         }
     }
 
-    /// Writes over a narrow character or the end; says whether that was possible.
+    /// Writes over a narrow character or at the end; returns whether that was possible.
     #[inline]
     fn put_ascii(&mut self, column: usize, what: char) -> bool {
         let next_is_free = self.cells.get(column + 1).is_none_or(|next| next.what != CONTINUATION);

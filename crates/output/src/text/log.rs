@@ -7,7 +7,7 @@ use crate::offset::Offset;
 use crate::view::View;
 
 impl Page {
-    /// Does what a control byte says; what follows begins at `after`.
+    /// Carries out a control byte; the text after it begins at `after`.
     #[inline]
     pub(super) fn obey(&mut self, byte: u8, after: Offset, out: &mut View) {
         match byte {

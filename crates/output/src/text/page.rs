@@ -1,10 +1,11 @@
-//! The newest lines of output that has no terminal, which cursor movements can still reach and rewrite; older ones leave it for
-//! good.
+//! The newest lines of output that has no terminal, which cursor movements can still reach and rewrite; older ones
+//! leave it and never change again.
 //!
 //! The page is unbounded to the right: a long line is one line, not several rows, because a log has no width. It has no
-//! height either, so a row number means nothing on it: text that a program sends to an address, or draws on the alternate
-//! screen, begins a new line, and nothing that was printed before is overwritten by it. Only codes that rewrite a line from
-//! where the cursor is (a carriage return, an erasure, a cursor movement over so many lines) replace text.
+//! height either, so a row number means nothing on it: text that a program sends to an address, or draws on the
+//! alternate screen, begins a new line, and nothing that was printed before is overwritten by it. Only codes that
+//! rewrite a line from where the cursor is (a carriage return, an erasure, a cursor movement over so many lines)
+//! replace text.
 
 use std::collections::VecDeque;
 
@@ -34,7 +35,7 @@ pub(crate) struct Page {
 /// The alternate screen of the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Alternate {
-    /// Output of a pipe has none: what is drawn there is text.
+    /// The output of a pipe has no alternate screen: text drawn there is text of the log.
     None,
     /// Of a terminal whose output is followed line by line.
     Left,
@@ -45,10 +46,11 @@ enum Alternate {
 /// Where in its line the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CursorColumn {
-    /// Behind the last character of a plain line, whatever column that is.
+    /// Behind the last character of a plain line, without a computed column.
     End,
     Column(usize),
-    /// On no line of the page: text that is printed begins a new line, at this column. The row is the one that was addressed.
+    /// On no line of the page: text that is printed begins a new line, at this column. The row is the one that was
+    /// addressed.
     NewLine {
         row: Option<usize>,
         column: usize,
@@ -161,8 +163,8 @@ impl Page {
             && !self.is_hidden()
     }
 
-    /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left the
-    /// page by the end of `text` go to `out` without ever being on it. Returns how many bytes these are.
+    /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left
+    /// the page by the end of `text` go to `out` without ever being on it. Returns how many bytes these are.
     pub(crate) fn pass(&mut self, text: &str, raw: Offset, out: &mut View) -> usize {
         let bytes = text.as_bytes();
         let Some(last) = memchr::memrchr_iter(b'\n', bytes).nth(self.rows - 1) else { return 0 };
@@ -192,7 +194,7 @@ impl Page {
             return;
         }
         match (self.row.checked_add_signed(rows), self.top) {
-            // Above a line that an address began lie lines that have nothing to do with it.
+            // The lines above one that an address began are unrelated to it.
             (None, Some(top)) => {
                 let row = top.saturating_add_signed(rows.saturating_add_unsigned(self.row));
                 self.place = CursorColumn::NewLine { row: Some(row), column };
@@ -301,7 +303,7 @@ impl Page {
         }
     }
 
-    /// Begins a new page; the lines of this one can change no more.
+    /// Begins a new page; the lines of the old one can no longer change.
     pub(crate) fn turn(&mut self, raw: Offset, out: &mut View) {
         while self.lines.len() > 1 && self.lines.back().is_some_and(Line::is_empty) {
             self.lines.pop_back();
@@ -322,8 +324,8 @@ impl Page {
         self.place = CursorColumn::Column(0);
     }
 
-    /// Inserts empty lines above the cursor's. Where the page is full, its oldest lines make room: the newest ones, which a
-    /// terminal would push off its screen, stay.
+    /// Inserts empty lines above the cursor's. Where the page is full, its oldest lines make room: the newest ones,
+    /// which a terminal would push off its screen, stay.
     pub(crate) fn insert_lines(&mut self, count: usize, raw: Offset, out: &mut View) {
         if !self.is_on_line() {
             return;
@@ -413,8 +415,8 @@ impl Page {
         }
     }
 
-    /// Begins a new line where the cursor was sent to one. It continues the line that the cursor is on if that has the same
-    /// address and is not as long yet, as the cells of a table are.
+    /// Begins a new line where the cursor was sent to one. It continues the line that the cursor is on if that has the
+    /// same address and is not as long yet, as the cells of a table are.
     fn begin_line(&mut self, raw: Offset, out: &mut View) {
         let CursorColumn::NewLine { row, column } = self.place else { return };
         let here = self.top.map(|top| top.saturating_add(self.row));

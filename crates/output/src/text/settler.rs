@@ -9,13 +9,13 @@ use crate::offset::Offset;
 use crate::screen::ScreenSize;
 use crate::view::View;
 
-/// How many of the newest lines stay rewritable where there is no terminal.
+/// How many of the newest lines stay rewritable without a terminal.
 pub const DEFAULT_ROWS: usize = 64;
 
 /// From so many bytes of plain lines on it pays to take them together.
 const MANY_LINES: usize = 8 << 10;
 
-/// Turns printed bytes into what a terminal would finally show, as a log.
+/// Turns printed bytes into the text that a terminal would finally show, as a log.
 ///
 /// Lines that can no longer change are appended to the [`View`] given to [`feed`](Settler::feed). The result is the
 /// same however the bytes are cut into chunks.
@@ -72,8 +72,8 @@ impl Settler {
         Self::with_surface(base, Surface::Log(Box::new(Page::new(rows, base))))
     }
 
-    /// A settler for a reader that follows output: a line is final as soon as it ends. The alternate screen of a terminal is
-    /// not log text.
+    /// A settler for a reader that follows output: a line is final as soon as it ends. The alternate screen of a
+    /// terminal is not log text.
     #[must_use]
     pub fn by_line(base: Offset, source: OutputSource) -> Self {
         let mut page = Page::new(1, base);
@@ -83,8 +83,8 @@ impl Settler {
         Self::with_surface(base, Surface::Log(Box::new(page)))
     }
 
-    /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of the
-    /// output the rows that were drawn before are not known; the cursor is taken to be below them.
+    /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of
+    /// the output the rows that were drawn before are not known; the cursor is taken to be below them.
     #[must_use]
     pub fn on_terminal(base: Offset, size: ScreenSize) -> Self {
         Self::with_surface(base, Surface::Terminal(Box::new(Grid::new(size, base))))
@@ -102,8 +102,8 @@ impl Settler {
         }
     }
 
-    /// The same for output that begins where a full-screen program already has the alternate screen of a terminal, which is
-    /// not log text.
+    /// The same for output that begins where a full-screen program already has the alternate screen of a terminal,
+    /// which is not log text.
     #[must_use]
     pub fn on_alternate_screen(mut self) -> Self {
         if let Surface::Terminal(grid) = &mut self.surface {
@@ -179,7 +179,7 @@ impl Settler {
         self.at
     }
 
-    /// Takes the valid characters that `rest` begins with, or else what is not one.
+    /// Takes the valid characters at the beginning of `rest`, or else the bytes that are not one.
     fn characters(&mut self, rest: &[u8], out: &mut View) -> usize {
         let (valid, flaw) = longest_valid(rest);
         if !valid.is_empty() {
@@ -258,7 +258,7 @@ impl Settler {
 
     /// Prints text without the invisible controls U+0080 to U+009F.
     fn print_visible(&mut self, text: &str, out: &mut View) {
-        // A program that prints UTF-8 does not mean codes by single bytes.
+        // A program that prints UTF-8 does not use single bytes as control codes.
         self.eight_bit &= text.is_ascii();
         let mut from = 0;
         for lead in memchr::memchr_iter(0xc2, text.as_bytes()) {
@@ -336,7 +336,7 @@ impl Settler {
         used
     }
 
-    /// Does what a control byte says; the position is already behind it.
+    /// Carries out a control byte; the position is already behind it.
     #[inline]
     fn obey(&mut self, byte: u8, out: &mut View) {
         match &mut self.surface {
@@ -375,7 +375,7 @@ impl Settler {
             self.at += len;
             return;
         }
-        // In text that turned out not to be a code nothing else is one either.
+        // In text that turned out not to be a code, other bytes are not codes either.
         let eight_bit = std::mem::take(&mut self.eight_bit);
         self.take(&bytes, out);
         if !self.held.is_empty() {

@@ -88,7 +88,7 @@ pub(crate) struct PartialChar {
     len: usize,
 }
 
-/// What one more byte made of a held beginning.
+/// The effect of one more byte on an incomplete character.
 pub(crate) enum Completion {
     /// It belongs to the character, which still is not complete.
     More,
@@ -135,7 +135,7 @@ impl PartialChar {
     }
 }
 
-/// What follows the valid beginning of some bytes.
+/// The reason why the valid beginning of some bytes ends.
 pub(crate) enum Flaw {
     /// Nothing: all of it is valid.
     None,

@@ -1,11 +1,11 @@
-//! Checks of the end of some output: whether it cuts a character or an escape code in two, and whether a full-screen program
-//! may still have the alternate screen.
+//! Checks of the end of some output: whether it cuts a character or an escape code in two, and whether a full-screen
+//! program may still have the alternate screen.
 
 use super::escape::{ESC, Escapes};
 use super::utf8::{Flaw, longest_valid};
 
-/// How far back an unfinished escape code is looked for. Longer ones carry pictures or clipboards, and nobody waits in the
-/// middle of those.
+/// How far back an unfinished escape code is looked for. Longer ones carry pictures or clipboards, and no reader waits
+/// in the middle of those.
 const LONGEST_CODE: usize = 4096;
 
 /// How many bytes at the end of `bytes` belong to a character or an escape code whose rest has not come yet.
@@ -15,8 +15,8 @@ pub fn unfinished(bytes: &[u8]) -> usize {
     unfinished_code(near).unwrap_or_else(|| unfinished_character(near))
 }
 
-/// Whether the alternate screen may have been entered after it was left last, by a look at the ends of the codes that do it. The
-/// answer costs next to nothing; a screen that is fed with the same bytes knows for sure.
+/// Whether the alternate screen may have been entered after it was left last, by a search for the ends of the codes
+/// that do it. The answer costs next to nothing and may err; a screen that is fed with the same bytes knows for sure.
 #[must_use]
 pub fn may_end_on_alternate_screen(bytes: &[u8]) -> bool {
     let last =

@@ -1,12 +1,12 @@
 //! The class of a character, as far as splitting text asks: from a table of 64 KB that the build script makes of the
 //! Unicode database.
 
-/// What kind of character it is. The numbers are those the build script writes.
+/// The class of a character. The numbers are those the build script writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class(u8);
 
 impl Class {
-    /// Punctuation, symbols, control characters, and whatever is not assigned.
+    /// Punctuation, symbols, control characters, and unassigned characters.
     pub(super) const OTHER: Self = Self(0);
     /// A letter in upper or title case.
     pub(super) const UPPER: Self = Self(1);

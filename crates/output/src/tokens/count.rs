@@ -6,14 +6,14 @@ use super::shapes::Shapes;
 use super::split::Rules;
 use super::window::Glance;
 
-/// What counting remembers from one text to the next, of one tokenizer.
+/// The caches of one tokenizer, which counting keeps from one text to the next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counting {
     memory: Option<Memory>,
     shapes: Option<Shapes>,
 }
 
-/// Shorter texts are counted before remembering pays.
+/// For shorter texts the caches cost more than they save.
 const WORTH_REMEMBERING: usize = 16 << 10;
 
 impl Counting {
@@ -49,7 +49,7 @@ fn count<R: Rules>(text: &[u8], limit: u64, mut count_piece: impl FnMut(usize, u
             continue;
         }
         let pieces = starts ^ (1 << known);
-        // Every single byte is a token, and so are up to three digits, which is all that a piece has of them.
+        // Every single byte is a token, and so are up to three digits, which is the most that a piece has of them.
         let mut unsure = pieces & !(starts >> 1) & !digits;
         count += u64::from((pieces ^ unsure).count_ones());
         while unsure != 0 {
@@ -63,7 +63,7 @@ fn count<R: Rules>(text: &[u8], limit: u64, mut count_piece: impl FnMut(usize, u
     Some(count).filter(|count| *count <= limit)
 }
 
-/// Where pieces begin from `at` on, as far as that can be told at a glance.
+/// The places where pieces begin from `at` on, as far as the fast path for ASCII finds them.
 #[inline]
 fn glance<R: Rules>(text: &[u8], at: usize) -> Glance {
     match text.get(at..).and_then(<[u8]>::first_chunk) {

@@ -8,12 +8,12 @@ use super::{Tokenizer, Tokens};
 
 /// Counts text that comes in parts as if it had come whole.
 ///
-/// Only where 32 KiB in a row are all letters, all digits, all blank or all punctuation can the count differ, by a token
-/// or two for each such stretch: a piece of text that never ends has to be cut somewhere.
+/// Only where 32 KiB in a row are all letters, all digits, all blank or all punctuation can the count differ, by a
+/// token or two for each such stretch: a piece of text that never ends has to be cut somewhere.
 #[derive(Clone, Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
-    /// What came after the last place at which it can be cut.
+    /// The text after the last place at which it can be cut.
     carried: String,
     counting: Counting,
     counted: Tokens,
@@ -48,8 +48,8 @@ impl TokenCounter {
         self.feed_apart(middle);
     }
 
-    /// Takes the next part in except for its middle, which may be counted by any counter, with
-    /// [`feed_apart`](TokenCounter::feed_apart). Of a small part there is none.
+    /// Takes in the next part except for its middle, which any counter may count with
+    /// [`feed_apart`](TokenCounter::feed_apart). A small part has no such middle.
     pub fn feed_edges<'a>(&mut self, text: &'a str) -> &'a str {
         self.bytes += text.len() as u64;
         if self.tokenizer == Tokenizer::Bytes4 {
@@ -65,7 +65,7 @@ impl TokenCounter {
         }
     }
 
-    /// Counts what another counter left out, in whatever order, and as nothing of this one's text.
+    /// Counts the middle that another counter left out, in any order, and not as a part of this counter's own text.
     pub fn feed_apart(&mut self, middle: &str) {
         let mut room = std::mem::take(&mut self.room);
         let mut rest = without_digits(middle, &mut room);
@@ -79,7 +79,7 @@ impl TokenCounter {
         self.room = room;
     }
 
-    /// Adds what others have counted.
+    /// Adds the counts of other counters.
     pub fn add(&mut self, counted: Tokens) {
         self.counted = self.counted + counted;
     }
@@ -125,7 +125,7 @@ fn last_cut(text: &str) -> Option<usize> {
     text.char_indices().rev().map(|(at, _)| at).find(|&at| can_be_cut(text, at))
 }
 
-/// The first one.
+/// The first place inside the text at which it can be cut.
 pub(super) fn first_cut(text: &str) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).find(|&at| can_be_cut(text, at))
 }

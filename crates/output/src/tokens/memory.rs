@@ -9,7 +9,7 @@ use super::vocabulary::{medium_key, short_key};
 /// Longer pieces are not remembered.
 const LONGEST: usize = 128;
 
-/// What no text has for a key.
+/// The key of an empty slot: no text has it.
 const NOTHING: u64 = u64::MAX;
 
 /// Pieces by length, as in the vocabulary.

@@ -1,5 +1,5 @@
-//! Into how many tokens a piece falls that is not a token itself. As the vocabulary was made, so it is read: of all
-//! neighbours that together are a token, those with the lowest rank are merged first, the leftmost of equals.
+//! Counts the tokens of a piece that is not a token itself. Text is read as the vocabulary was made: of all neighbours
+//! that together are a token, those with the lowest rank are merged first, the leftmost of equals.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,11 +12,11 @@ const SHORT_PIECE: usize = 64;
 /// The most that is merged at once, which bounds the memory it takes to 2 MB.
 const LONGEST_STRETCH: usize = 64 << 10;
 
-/// So near to the end of a stretch its tokens may depend on what follows; they are left to the next stretch. No token is
-/// longer than an eighth of this.
+/// So near to the end of a stretch its tokens may depend on what follows; they are left to the next stretch. No token
+/// is longer than an eighth of this.
 const SEAM: usize = 1 << 10;
 
-/// No neighbours, or together no token.
+/// The rank of a pair that does not exist, or is not a token.
 const NEVER: u32 = u32::MAX;
 
 /// How many tokens the bytes of `text` from `from` to `to` are.
@@ -86,7 +86,7 @@ struct LongPiece<'t> {
     /// The parts before and after the part that begins at each place.
     before: Vec<u32>,
     after: Vec<u32>,
-    /// How early the part that begins there merges with the next; what the heap says otherwise is out of date.
+    /// How early the part that begins there merges with the next; entries of the heap that differ are out of date.
     ranks: Vec<u32>,
     waiting: BinaryHeap<Reverse<(u32, u32)>>,
     parts: u64,

@@ -1,11 +1,12 @@
-//! Where a token stands in a table: the arithmetic that the build script, which fills the tables, and the program, which
-//! reads them, must share. It is a perfect hash: the bytes choose a bucket, the bucket's pilot and the bytes choose the
-//! slot, and the build script has chosen pilots so that no two tokens meet. A look-up therefore compares one slot.
+//! Where a token stands in a table: the arithmetic that the build script, which fills the tables, and the program,
+//! which reads them, must share. It is a perfect hash: the bytes choose a bucket, the bucket's pilot and the bytes
+//! choose the slot, and the build script has chosen pilots so that no two tokens meet. A look-up therefore compares one
+//! slot.
 
 /// Bytes of a key that the token does not fill. No text contains this byte, so no text is taken for a shorter token.
 pub(crate) const PADDING: u8 = 0xff;
 
-/// The rank, in three bytes, of what is no token.
+/// The rank, in three bytes, of bytes that are not a token.
 pub(crate) const NO_TOKEN: [u8; 3] = [0xff; 3];
 
 /// The longest token in the table of short ones.

@@ -1,8 +1,9 @@
-//! Text that says the same again and again, as a program does that is caught in a loop: counted once, and multiplied.
+//! Text that repeats itself, as of a program that is caught in a loop: counted once, and multiplied.
 
 use super::counter::first_cut;
 
-/// A stretch of a text that is one unit, many times. It begins and ends where the text can be cut, and so does each unit.
+/// A stretch of a text that is one unit, many times. It begins and ends where the text can be cut, and so does each
+/// unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Repeated {
     pub(super) from: usize,
@@ -16,10 +17,10 @@ const WORTH_FINDING: usize = 16 << 10;
 /// The longest unit, several lines as a rule.
 const LONGEST_UNIT: usize = 4 << 10;
 
-/// What is looked for again.
+/// Length of the probe, the text that is searched for again.
 const PROBE: usize = 64;
 
-/// What is compared at a time.
+/// Length of the blocks that are compared at a time.
 const BLOCK: usize = 4 << 10;
 
 /// No character is longer.
@@ -34,7 +35,7 @@ pub(super) fn repeated(text: &str) -> Option<Repeated> {
     let unit = 1 + memchr::memmem::find(near, probe)?;
     let same = common_prefix(&bytes[start..], &bytes[start + unit..]);
     let end = start + unit + same;
-    // What stands around a cut decides whether it is one, so where the text goes on as before it can be cut as before.
+    // The text around a cut decides whether it is one, so where the text goes on as before it can be cut as before.
     let once = &text[start..text.floor_char_boundary(start + unit + LONGEST_CHARACTER)];
     let from = start + first_cut(once)?;
     let times = end.saturating_sub(from + LONGEST_CHARACTER) / unit;

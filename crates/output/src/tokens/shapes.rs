@@ -1,29 +1,30 @@
-//! Lines that differ in nothing but their digits, as those of a log do: they have as many tokens as each other, as up to three
-//! digits are a token whichever they are. So every digit may be taken for a zero, and then many lines are the same: each is
+//! A cache of lines that differ only in their digits, as those of a log do: they have equally many tokens, as every
+//! group of up to three digits is a token. So each digit is replaced by a zero, which makes many lines equal: each is
 //! counted once and remembered with all its bytes.
 
 use super::placing::folded;
 
-/// Puts the text there with zeros for all digits. It has as many tokens.
+/// Copies the text with zeros for all digits. It has as many tokens.
 pub(super) fn without_digits<'a>(text: &str, room: &'a mut Vec<u8>) -> &'a str {
     room.clear();
     room.extend_from_slice(text.as_bytes());
     for byte in &mut *room {
         *byte = if byte.is_ascii_digit() { b'0' } else { *byte };
     }
-    // It is still text: a character took the place of another of the same length.
+    // It is still valid UTF-8: each character was replaced by another of the same length.
     std::str::from_utf8(room).unwrap_or_default()
 }
 
-/// What was seen of lines, of one tokenizer.
+/// The lines that were seen, with their counts, of one tokenizer.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     slots: Vec<Slot>,
     /// The remembered lines.
     lines: Vec<u8>,
-    /// Of the lines of late, how many could not be told from memory, of [`ALL_NEW`]: each line counts for a sixteenth.
+    /// The share of recent lines that were not in the memory, as a part of [`ALL_NEW`]: each line counts for a
+    /// sixteenth.
     newness: u32,
-    /// How many bytes are not looked at before the next try.
+    /// How many bytes are skipped before the memory is tried again.
     rest: usize,
 }
 
@@ -31,25 +32,25 @@ pub(super) struct Shapes {
 struct Slot {
     hash: u64,
     from: u32,
-    /// None is remembered that is empty.
+    /// Zero for an empty slot: no empty line is remembered.
     length: u16,
     count: u16,
 }
 
 const SLOTS: usize = 8192;
 
-/// All of them together; when there are more, everything is forgotten.
+/// The most bytes of all remembered lines; when there are more, everything is forgotten.
 const MOST_BYTES: usize = 512 << 10;
 
 /// Shorter lines are counted as fast as they are found.
 const SHORTEST: usize = 40;
 const LONGEST: usize = 512;
 
-/// How new lines must be for the others not to be worth the while.
+/// The newness from which remembering lines does not pay.
 const TOO_NEW: u32 = 10 << 10;
 const ALL_NEW: u32 = 16 << 10;
 
-/// How much is counted without a look at lines, then.
+/// How many bytes are then counted without the cache.
 const REST: usize = 256 << 10;
 
 /// Words that are hashed beside each other, and their bytes.
@@ -63,7 +64,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// The tokens of a text that begins and ends where it could be cut, given who counts any such text.
+    /// The tokens of a text that begins and ends where it could be cut. `count` counts any such text.
     pub(super) fn count(&mut self, text: &[u8], mut count: impl FnMut(&[u8]) -> u64) -> u64 {
         let (mut counted, mut sum, mut at) = (0, 0, 0);
         while at < text.len() {
@@ -106,7 +107,7 @@ impl Shapes {
         tokens
     }
 
-    /// A line that cannot be told from memory.
+    /// Notes a line that is not in the memory.
     fn note_new(&mut self) {
         self.newness += (ALL_NEW - self.newness) / 16;
         if self.newness > TOO_NEW {
@@ -128,8 +129,8 @@ impl Shapes {
     }
 }
 
-/// Whether the text can be cut here, which must be at its beginning, after the end of a line, or at its end. White space could
-/// belong to that end, and so could a slash after punctuation.
+/// Whether the text can be cut here, which must be at its beginning, after the end of a line, or at its end. White
+/// space could belong to that end, and so could a slash after punctuation.
 #[inline]
 fn begins_apart(text: &[u8], at: usize) -> bool {
     at == 0 || text.get(at).is_none_or(|byte| byte.is_ascii_graphic() && *byte != b'/')
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What it counts, and how many bytes of it somebody else had to count.
+    /// The count, and how many bytes were not answered from memory and had to be counted.
     fn counted(text: &str) -> (u64, usize) {
         let (mut asked, mut room) = (0, Vec::new());
         let text = without_digits(text, &mut room);
@@ -229,7 +230,7 @@ mod tests {
             };
             let line = |pick: &prop::sample::Index| lines[pick.index(lines.len())].as_str();
             let text: String = picks.iter().map(|(pick, number)| digits(line(pick), *number) + "\n").collect();
-            // Whoever has a limit looks at no lines.
+            // Counting with a limit does not use the memory of lines.
             let most = u64::MAX - 1;
             let by_pieces = [
                 (Tokenizer::O200k, Counting::default().count::<O200kRules>(&text, most)),

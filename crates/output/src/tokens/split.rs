@@ -8,10 +8,10 @@ use super::window;
 
 /// How one tokenizer splits text.
 pub(super) trait Rules {
-    /// What it then looks for in each piece.
+    /// The vocabulary in which each piece is then looked up.
     const VOCABULARY: &'static Vocabulary;
 
-    /// What is a word in ASCII.
+    /// The rule for words in ASCII.
     const WORDS: window::Words;
 
     /// Where the piece that begins at `at` ends. There is text at `at`.
@@ -67,7 +67,7 @@ impl Rules for Cl100kRules {
     }
 }
 
-/// Where the rules differ.
+/// The differences between the rules of the tokenizers.
 trait Words {
     /// Whether `byte` may follow the line ends after punctuation.
     fn is_tail(byte: u8) -> bool;
@@ -75,7 +75,8 @@ trait Words {
     /// Where the ASCII word ends whose first letter is at `from`, if nothing beyond ASCII could belong to it.
     fn ascii_word_end(text: &[u8], from: usize) -> Option<usize>;
 
-    /// Where the word ends that begins at `at`, with whatever may stand before its letters; nothing if there is none.
+    /// Where the word ends that begins at `at`, with the character that may stand before its letters; none if there is
+    /// no word.
     fn any_word_end(text: &[u8], at: usize) -> Option<usize>;
 }
 
@@ -315,8 +316,8 @@ fn letter_run(text: &[u8], from: usize) -> usize {
     run_of(text, from, letters)
 }
 
-/// Looks at eight bytes at a time: a piece is seldom longer, and a loop over its bytes would end at an unforeseeable one.
-/// What lies past the end of the text is of no kind.
+/// Examines eight bytes at a time: a piece is seldom longer, and the branch predictor could not foresee the end of a
+/// loop over its bytes. Bytes past the end of the text are of no kind.
 #[inline]
 fn run_of(text: &[u8], from: usize, kind: impl Fn(u64) -> u64) -> usize {
     let mut end = from;
@@ -343,7 +344,7 @@ const fn within(bytes: u64, first: u8, last: u8) -> u64 {
 /// The highest bit of each byte that is an ASCII letter.
 #[inline]
 const fn letters(bytes: u64) -> u64 {
-    // This bit is all that tells upper from lower case; it makes letters of nothing else.
+    // Only this bit distinguishes upper from lower case; it makes letters of nothing else.
     within(bytes | (EACH * 0x20), b'a', b'z')
 }
 

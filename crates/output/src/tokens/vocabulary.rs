@@ -1,5 +1,5 @@
-//! The vocabularies: which bytes are a token, and its rank. They are tables in the program's read-only data, made by the
-//! build script; pages of them come into memory when they are looked at, and nothing else does. The vocabularies
+//! The vocabularies: which bytes are a token, and its rank. They are tables in the program's read-only data, made by
+//! the build script; pages of them come into memory when they are looked at, and nothing else does. The vocabularies
 //! themselves are OpenAI's, published under the MIT licence; the build takes them from the `tiktoken` crate.
 
 use super::placing::{self, MEDIUM, NO_TOKEN, PADDING, SHORT};

@@ -1,13 +1,13 @@
-//! Splits plain ASCII many pieces at a time: 64 bytes become masks of one bit a byte, and where pieces begin is worked
-//! out for all of them at once. A loop from piece to piece would stumble over every one, as their lengths cannot be
-//! foreseen. What is rare or looks far ahead is left to the rules that are written out in `split`.
+//! Splits plain ASCII many pieces at a time: 64 bytes become masks of one bit a byte, from which the beginnings of all
+//! pieces are computed at once. A loop from piece to piece would mispredict a branch at every one, as their lengths
+//! cannot be foreseen. Rare cases and those that look far ahead are left to the rules in `split`.
 
 use wide::u8x16;
 
 /// How many bytes are looked at together: one for each bit of a mask.
 pub(super) const WIDTH: usize = 64;
 
-/// What the rules of the vocabularies differ in, as far as ASCII goes.
+/// The difference between the rules of the vocabularies in ASCII.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     /// A capital after a small letter begins a word.
@@ -16,18 +16,18 @@ pub(super) enum Words {
     Whole,
 }
 
-/// What 64 bytes tell, given that a piece begins at the first.
+/// The pieces and digits in 64 bytes, given that a piece begins at the first.
 #[derive(Clone, Copy)]
 pub(super) struct Glance {
-    /// The bits of the places where pieces begin, the first among them. There may be more than are told, but only after
-    /// the last one told.
+    /// The bits of the places where pieces begin, the first among them. More pieces may begin, but only after the last
+    /// of these bits.
     pub(super) starts: u64,
     /// The bits of the digits.
     pub(super) digits: u64,
 }
 
 impl Glance {
-    /// Nothing is told but what was given.
+    /// Only the beginning that the caller gave.
     pub(super) const NOTHING: Self = Self { starts: 1, digits: 0 };
 
     #[inline]
@@ -65,7 +65,7 @@ impl Classes {
         Self { lower, upper, digit, space, tab, newline, apostrophe, slash, other }
     }
 
-    /// Where pieces begin, if nothing is in the way.
+    /// The beginnings of pieces, if no rare case interferes.
     #[inline]
     fn starts(&self, words: Words) -> u64 {
         let letter = self.lower | self.upper;
@@ -74,7 +74,7 @@ impl Classes {
         let after_blanks = !(blank | self.newline) >> 1;
         let single = self.other & !(self.other << 1) & !(self.space << 1);
         let mut starts = single | self.digit_starts();
-        // What stands before a word belongs to it, if it is one character and no line end.
+        // A single character before a word belongs to the word, unless it is a line end.
         starts |= letter & !((letter | blank | single) << 1);
         starts |= newline & !(newline << 1);
         // White space before something else is split before its last character.
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every piece that the masks tell is one by the rules, too.
+    /// Checks that every piece that the masks find is also one by the rules.
     fn check<R: Rules>(text: &str) -> usize {
         let Some(window) = text.as_bytes().first_chunk() else { return 0 };
         let mut starts = Glance::at(window, R::WORDS).starts & !1;

@@ -7,8 +7,8 @@ use windlass_output::{Offset, Screen, ScreenSize, Settler, View};
 const ROWS: u16 = 130;
 const COLUMNS: u16 = 400;
 
-/// What terminals and logs agree on: newlines return, nothing scrolls away, wraps, or leaves the first screen, and no row is
-/// addressed by its number.
+/// Output on which terminals and logs agree: newlines return, nothing scrolls away, wraps, or leaves the first screen,
+/// and no row is addressed by its number.
 fn drawing(own: impl Strategy<Value = String> + 'static) -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-z]{1,8}",
@@ -26,7 +26,8 @@ fn drawing(own: impl Strategy<Value = String> + 'static) -> impl Strategy<Value 
         // Where the cursor is after inserting lines, terminals do not agree.
         1 => (1..3usize, prop::sample::select(vec!['L', 'M'])).prop_map(|(n, last)| format!("\r\x1b[{n}{last}")),
     ];
-    // What is saved first is known; restoring what was never saved means home, which a log does not obey.
+    // The cursor is saved first: restoring a cursor that was never saved moves it home in a terminal, which a log does
+    // not do.
     prop::collection::vec(piece, 0..30).prop_map(|pieces| format!("\x1b7{}", pieces.concat()))
 }
 

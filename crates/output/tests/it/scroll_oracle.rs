@@ -1,5 +1,5 @@
-//! Settled text of a terminal against an emulator with a scroll-back: whatever is printed, at whatever size, the text is the
-//! emulator's scroll-back and its screen.
+//! Settled text of a terminal against an emulator with a scroll-back: whatever is printed, at whatever size, the text
+//! is the emulator's scroll-back and its screen.
 
 use alacritty_terminal::Term;
 use alacritty_terminal::event::VoidListener;
@@ -43,9 +43,10 @@ fn shown(printed: &[u8], size: ScreenSize) -> String {
 
 /// Removes the mark of a wrapped row from a cell that has left the last column.
 ///
-/// The emulator marks the last cell of a row that wrapped, and `CSI P` moves the marked cell to the left. There the mark means
-/// nothing until an insertion moves the cell back to the edge: then the row counts as wrapped again, whatever was written to
-/// the row below in the meantime. In xterm, and here, wrapping is a property of the row and deleting a character ends it.
+/// The emulator marks the last cell of a row that wrapped, and `CSI P` moves the marked cell to the left. There the
+/// mark means nothing until an insertion moves the cell back to the edge: then the row counts as wrapped again,
+/// whatever was written to the row below in the meantime. In xterm, and here, wrapping is a property of the row and
+/// deleting a character ends it.
 fn end_moved_wraps(terminal: &mut Term<VoidListener>) {
     let row = terminal.grid().cursor.point.line;
     let last = terminal.columns() - 1;
@@ -151,8 +152,9 @@ proptest! {
         prop_assert_eq!(settled(printed.as_bytes(), size), shown(printed.as_bytes(), size), "{:?}", printed);
     }
 
-    // Apart from the edits, because the emulator leaves half characters behind when it erases one half. Without blanks, because
-    // the column that a wide character left empty at the end of a row becomes one when the character is overwritten.
+    // Apart from the edits, because the emulator leaves half characters behind when it erases one half. Without blanks,
+    // because the column that a wide character left empty at the end of a row becomes one when the character is
+    // overwritten.
     #[test]
     fn wide_characters_scroll_and_wrap_like_others(printed in printed("[日本語]{1,9}"), rows in 3..30u16, columns in 3..50u16) {
         let size = ScreenSize::new(rows, columns);

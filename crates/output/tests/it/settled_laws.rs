@@ -22,8 +22,8 @@ pub(crate) fn printed() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Words that are all different, and between them everything that a program may print without rewriting a line: addresses,
-/// regions, other screens, movements down and to the right, and codes that mean nothing on a pipe.
+/// Words that are all different, and between them everything that a program may print without rewriting a line:
+/// addresses, regions, other screens, movements down and to the right, and codes that mean nothing on a pipe.
 fn printed_without_rewriting() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
     let code = prop_oneof![
         3 => prop::sample::select(vec!["\n", "\r\n", "\x1bD", "\x1bE", "\x1bc", "\x1b7", "\t", "\x1b[2J", "\x1b[3J", "\x1b[1J", "\x1b[J", "\x1b[K"])
@@ -44,7 +44,8 @@ fn printed_without_rewriting() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> 
     })
 }
 
-/// Lines that a program may rewrite by going up by so many lines, and the number of the first that it may have touched last.
+/// Lines that a program may rewrite by going up by so many lines, and the number of the first that it may have touched
+/// last.
 fn printed_with_rewriting() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
     let rewrite = prop_oneof![
         6 => Just((0, String::new())),

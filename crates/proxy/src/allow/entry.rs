@@ -9,7 +9,7 @@ use crate::zone::Zone;
 /// The ports of an entry that names none.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// What follows a name that may lead to private addresses.
+/// The suffix of a name that may resolve to private addresses.
 const PRIVATE: &str = "+private";
 
 /// An entry: which hosts, which ports. It is shown as it was written.
@@ -31,14 +31,14 @@ pub(super) enum Hosts {
     Range(Range),
 }
 
-/// Where inside the name of an entry may lead.
+/// The zones that a name of an entry may resolve to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inward {
-    /// To public addresses alone.
+    /// Public addresses only.
     Nowhere,
-    /// To this machine: the name says so itself.
+    /// This machine as well: the name says so itself.
     ThisMachine,
-    /// To the networks that people run themselves: the entry says so.
+    /// Private networks as well: the entry says so.
     Private,
 }
 
@@ -63,17 +63,17 @@ enum Ports {
 pub struct EntryError {
     /// The entry, as it was written.
     pub entry: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: BadEntry,
 }
 
-/// What can be wrong with an entry.
+/// The faults of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadEntry {
-    /// The host is none.
+    /// The host is not valid.
     #[error("{0}")]
     Host(#[from] BadHost),
-    /// It is the address of a page.
+    /// It is a URL.
     #[error("it is a URL; list the host alone, as in `example.com`")]
     Url,
     /// There is a path after the host.
@@ -84,19 +84,19 @@ pub enum BadEntry {
         "`*` can only be the first part of a name, as in `*.example.com`, or a port, as in `example.com:*`"
     )]
     Star,
-    /// The length of the prefix is none.
+    /// The length of the prefix is not valid.
     #[error("the number after `/` is not a count of bits of this address")]
     Prefix,
     /// The address has bits beyond its prefix.
     #[error("the address has bits set beyond its prefix")]
     StrayBits,
-    /// Nobody can connect there.
+    /// The address is multicast or unspecified: no TCP connection can go there.
     #[error("nothing can be reached at {0}")]
     Never(Zone),
-    /// An address that is listed may be reached whatever it is.
+    /// `+private` on an address, which needs no such suffix: a listed address may be reached whatever its zone is.
     #[error("`+private` is for names; an address that is listed needs no leave")]
     PrivateAddress,
-    /// More entries than anybody means to write.
+    /// More entries than the limit, which is far above any list that a person writes.
     #[error("there are more than {0} entries")]
     TooMany(usize),
 }
@@ -140,8 +140,9 @@ impl AllowEntry {
 }
 
 impl Range {
-    /// Whether this entry names the address. A range that reaches across zones names only what is public in it: nobody
-    /// who writes `0.0.0.0/0` thinks of the machine itself, nor of where its cloud keeps credentials.
+    /// Whether this entry names the address. A range that spans several zones names only its public addresses: a user
+    /// who writes `0.0.0.0/0` does not mean the machine itself, nor the metadata service where its cloud keeps
+    /// credentials.
     fn lists(&self, address: IpAddr) -> bool {
         let zone = Zone::of(address);
         self.covers(address)

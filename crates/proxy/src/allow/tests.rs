@@ -1,4 +1,4 @@
-//! What lists allow, as tables.
+//! Tables of allow-lists and the targets that they allow.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! What a connection has carried, and when it last did. Its end is told when the account is dropped, so it is told also
-//! when the proxy is ended in the middle.
+//! Counts the bytes of a connection, and when the last ones passed. The account reports the end when it is dropped, so
+//! the end is reported also when the proxy is stopped in the middle.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Account {
 
     pub(crate) fn reached(&mut self, address: SocketAddr) {
         self.address = Some(address);
-        // Connecting is not idling.
+        // The time of connecting does not count as idle.
         self.traffic.carried(Direction::Out, 0);
     }
 
@@ -82,7 +82,7 @@ impl Traffic {
         self.last.store(now, Ordering::Relaxed);
     }
 
-    /// Comes back when nothing was carried for that long. It wakes once in that time, not with every byte.
+    /// Returns when nothing was carried for that long. It wakes once in that time, not with every byte.
     pub(crate) async fn ceased(&self, idle: Duration) {
         loop {
             let end = self.started + Duration::from_millis(self.last.load(Ordering::Relaxed)) + idle;

@@ -1,4 +1,4 @@
-//! One client: what it wants, by its first byte, and how it is sent away.
+//! One client connection: detects the protocol by the first byte, and turns clients away.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,26 +17,26 @@ use crate::wire::head::is_token;
 use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{OLD_REFUSED, OLD_VERSION, VERSION};
 
-/// How much is read at once of what clients say about what they want.
+/// How many bytes of a client's request are read at once.
 const READ: usize = 4 * 1024;
 
-/// How long, and for how many bytes, a client that is sent away is still listened to. Without, the system would break the
-/// connection off over what was not read, and the client would lose our answer with it.
+/// How long, and for how many bytes, the proxy still reads from a client that it turns away. Closing a socket with
+/// unread bytes makes the kernel send a reset, and the client would lose our answer with it.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// A client and what is known of it.
+/// A client and the state of its connection.
 pub(crate) struct ClientConnection {
     pub(crate) shared: Arc<ProxyShared>,
     pub(crate) client: TcpStream,
-    /// What was read and not yet understood.
+    /// Bytes that were read and not yet parsed.
     pub(crate) unread: Vec<u8>,
     id: ConnectionId,
-    /// By when it must have said what it wants.
+    /// The deadline for a complete request.
     deadline: Instant,
 }
 
-/// Why nothing more comes from a client.
+/// The reason why a client sends nothing more.
 pub(crate) enum Silence {
     /// It has gone.
     Gone,
@@ -44,7 +44,7 @@ pub(crate) enum Silence {
     Late,
 }
 
-/// The far side was reached.
+/// A connection to the far side, with its account.
 pub(crate) struct Reached {
     pub(crate) far: TcpStream,
     pub(crate) account: Account,
@@ -53,12 +53,12 @@ pub(crate) struct Reached {
 impl ClientConnection {
     pub(crate) fn new(shared: Arc<ProxyShared>, client: TcpStream, id: ConnectionId) -> Self {
         let deadline = Instant::now() + shared.options.head_time;
-        // Small messages must not wait for one another; a socket that cannot be told so still works.
+        // `TCP_NODELAY`: small messages must not wait for one another. A socket that refuses the option still works.
         let _ = client.set_nodelay(true);
         Self { shared, client, unread: Vec::new(), id, deadline }
     }
 
-    /// Does what the client wants, or says why not, until the connection is over.
+    /// Serves the client's request, or refuses it, until the connection is over.
     pub(crate) async fn serve(mut self) {
         if let Err(silence) = self.more().await {
             return self.fell_silent(&silence);
@@ -73,10 +73,10 @@ impl ClientConnection {
         }
     }
 
-    /// Reads more of what the client wants.
+    /// Reads more of the client's request.
     pub(crate) async fn more(&mut self) -> Result<(), Silence> {
         self.unread.reserve(READ);
-        // timer: a client that never says what it wants gives its place to others.
+        // timer: a client that never completes its request gives its place to others.
         match timeout_at(self.deadline, self.client.read_buf(&mut self.unread)).await {
             Ok(Ok(1..)) => Ok(()),
             Ok(Ok(0) | Err(_)) => Err(Silence::Gone),
@@ -84,7 +84,7 @@ impl ClientConnection {
         }
     }
 
-    /// Decides about a target, and tells.
+    /// Judges a target, and reports the decision.
     pub(crate) async fn decide(
         &self,
         protocol: Protocol,
@@ -106,7 +106,7 @@ impl ClientConnection {
         judgement.verdict
     }
 
-    /// Takes a way that was allowed.
+    /// Connects by a route that was allowed.
     pub(crate) async fn reach(&self, way: &Upstream) -> io::Result<Reached> {
         let mut account = Account::open(Arc::clone(&self.shared), self.id);
         let connected: io::Result<(TcpStream, SocketAddr)> = self.shared.connect(way).await;
@@ -122,13 +122,14 @@ impl ClientConnection {
         }
     }
 
-    /// Sends a client away whose wish did not become clear.
+    /// Turns away a client whose request was not understood.
     pub(crate) async fn turn_away(self, answer: &[u8], why: &str) {
         self.shared.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
         self.dismiss(answer).await;
     }
 
-    /// Notes that a client went, or did nothing, before its wish became clear. One that said nothing is not worth a word.
+    /// Notes that a client went, or did nothing, before its request was understood. A client that sent no byte is not
+    /// reported.
     pub(crate) fn fell_silent(&self, silence: &Silence) {
         let why = match silence {
             Silence::Gone if self.unread.is_empty() => return,
@@ -138,7 +139,7 @@ impl ClientConnection {
         self.shared.sink.tell(ProxyEvent::TurnedAway { connection: self.id, why: why.to_owned() });
     }
 
-    /// Says the last words, and hears the client out for a moment.
+    /// Sends the last answer, and reads from the client for a moment.
     pub(crate) async fn dismiss(mut self, answer: &[u8]) {
         let farewell = async {
             self.client.write_all(answer).await?;
@@ -153,7 +154,7 @@ impl ClientConnection {
             }
             io::Result::Ok(())
         };
-        // timer: a client that neither reads nor goes is left after all. A farewell that fails is one, too.
+        // timer: a client that neither reads nor closes is cut off in the end. So is one to which writing fails.
         let _ = timeout(LINGER_TIME, farewell).await;
     }
 }

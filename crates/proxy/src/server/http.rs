@@ -1,7 +1,7 @@
 //! A client that speaks HTTP: `CONNECT` for bytes both ways, or one request that is passed on.
 //!
-//! A connection carries one request. The answer says so, and the client's next request comes on a connection of its own,
-//! to be judged again.
+//! A connection carries one request. The answer says so, and the client's next request comes on a connection of its
+//! own, to be judged again.
 
 mod exchange;
 
@@ -15,10 +15,10 @@ use crate::wire::head::{EndOfHead, HeadLimits};
 use crate::wire::refusal::ErrorReply;
 use crate::wire::request::{AnswerBody, BadRequest, ParsedTarget, Passed, Request};
 
-/// Says that the tunnel is open. There is no body, so the next byte is the far side's.
+/// The answer that the tunnel is open. There is no body, so the next byte is the far side's.
 const OPEN: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
-/// Why a client gets nothing.
+/// The reason why a request is refused.
 enum Trouble {
     Silence(Silence),
     Bad(BadRequest),
@@ -42,7 +42,7 @@ pub(crate) async fn serve(mut visit: ClientConnection) {
     }
 }
 
-/// Reads the head. What follows it stays unread.
+/// Reads the head. The bytes after it stay unread.
 async fn read(visit: &mut ClientConnection) -> Result<Request, Trouble> {
     let limits = limits(visit);
     let mut end = EndOfHead::default();
@@ -65,7 +65,7 @@ async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
     match reach(&visit, Protocol::Connect, asked).await {
         Err(reply) => visit.dismiss(&reply.message(AnswerBody::Shown)).await,
         Ok(Reached { mut far, account }) => {
-            // Our answer is no part of what is carried. A client that has gone is noticed right after.
+            // The proxy's own answer is not counted as carried. If the client has gone, the tunnel notices it at once.
             let _ = visit.client.write_all(OPEN).await;
             let idle = visit.shared.options.idle_time;
             let how = carry((&mut visit.client, &visit.unread), &mut far, &account.traffic, idle).await;

@@ -14,16 +14,16 @@ use crate::host::{Host, Name, Target};
 /// The most addresses of a name that are looked at.
 const ADDRESS_LIMIT: usize = 16;
 
-/// What came of judging a target.
+/// The result of judging a target.
 pub(crate) struct RouteVerdict {
     /// The address that decided, if it came to that.
     pub(crate) address: Option<IpAddr>,
     pub(crate) verdict: Result<Upstream, DenyReason>,
 }
 
-/// A way that may be taken.
+/// A route that the list allows.
 pub(crate) struct Upstream {
-    /// The entry by which it may.
+    /// The entry that allows it.
     pub(crate) entry: String,
     /// In the order in which they are tried; never empty.
     addresses: Vec<SocketAddr>,
@@ -48,7 +48,7 @@ impl ProxyShared {
     }
 
     async fn lookup(&self, name: &Name) -> Result<Vec<IpAddr>, DenyReason> {
-        // timer: the client is told, instead of waiting for a name server that does not answer.
+        // timer: the client gets an error, instead of waiting for a name server that does not answer.
         match timeout(self.options.lookup_time, self.resolver.lookup(name)).await {
             Ok(Ok(addresses)) if addresses.is_empty() => Err(DenyReason::NoAddress),
             Ok(Ok(addresses)) => Ok(addresses),
@@ -82,14 +82,15 @@ impl ProxyShared {
         }
     }
 
-    /// Takes the way: the first address that answers. The error is that of the last one.
+    /// Connects to the first address that answers. The error is that of the last one.
     pub(crate) async fn connect(&self, way: &Upstream) -> io::Result<(TcpStream, SocketAddr)> {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for &address in &way.addresses {
             // timer: the next address gets its chance when one does not answer.
             match timeout(self.options.connect_time, self.connector.connect(address)).await {
                 Ok(Ok(stream)) => {
-                    // Small messages must not wait for one another; a socket that cannot be told so still works.
+                    // `TCP_NODELAY`: small messages must not wait for one another. A socket that refuses the option
+                    // still works.
                     let _ = stream.set_nodelay(true);
                     return Ok((stream, address));
                 }

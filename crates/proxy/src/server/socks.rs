@@ -10,7 +10,7 @@ use crate::decision::{DenyReason, Protocol};
 use crate::wire::request::ParsedTarget;
 use crate::wire::socks::{BadSocks, Reply, WELCOME, greeting, request};
 
-/// Why a client gets no connection.
+/// The reason why a request is refused.
 enum Trouble {
     Silence(Silence),
     Bad(BadSocks),
@@ -51,7 +51,7 @@ async fn tunnel(mut visit: ClientConnection, asked: &ParsedTarget) {
     match visit.reach(&way).await {
         Err(error) => visit.dismiss(&unreachable(&error).message()).await,
         Ok(Reached { mut far, account }) => {
-            // Our answer is no part of what is carried. A client that has gone is noticed right after.
+            // The proxy's own answer is not counted as carried. If the client has gone, the tunnel notices it at once.
             let _ = visit.client.write_all(&Reply::Done.message()).await;
             let idle = visit.shared.options.idle_time;
             let how = carry((&mut visit.client, &visit.unread), &mut far, &account.traffic, idle).await;

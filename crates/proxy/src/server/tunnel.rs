@@ -1,5 +1,5 @@
-//! Carries bytes both ways between a client and the far side. Each direction has one buffer and reads no more until that is
-//! written, so the slower side sets the pace; the end of one direction is passed on while the other goes on.
+//! Carries bytes both ways between a client and the far side. Each direction has one buffer and reads no more until
+//! that is written, so the slower side sets the pace; the end of one direction is passed on while the other goes on.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How long a body is, told while it passes by. The bytes themselves are not touched.
+//! Finds the end of a body while its bytes pass by. The bytes themselves are not touched.
 
 use super::head::Head;
 
@@ -15,7 +15,7 @@ pub(crate) enum Body {
     Chunked(Chunks),
 }
 
-/// What is wrong with a body.
+/// The faults of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadBody {
     #[error("the length of the body is malformed or said twice")]
@@ -60,7 +60,8 @@ enum At {
 }
 
 impl Body {
-    /// The body of a request with this head. Whoever says its length in two ways means harm.
+    /// The body of a request with this head. A request that gives its length in two ways is refused as an attempt at
+    /// request smuggling.
     pub(crate) fn of_request(head: &Head<'_>) -> Result<Self, BadBody> {
         let mut encodings = head.listed("transfer-encoding");
         let mut lengths = head.listed("content-length");
@@ -84,7 +85,7 @@ impl Body {
         }
     }
 
-    /// How many of these bytes belong to the body. What follows them is no part of it.
+    /// How many of these bytes belong to the body. The bytes after them are not part of it.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, BadBody> {
         match self {
             Self::Length(left) => {

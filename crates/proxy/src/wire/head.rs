@@ -1,5 +1,6 @@
-//! The head of an HTTP message: a first line, fields, an empty line. Strict, because what two programs read in two ways is
-//! how requests are smuggled: lines end with CR LF and nothing else, and no field goes on in the next line.
+//! The head of an HTTP message: a first line, fields, an empty line. Parsing is strict, because requests are smuggled
+//! through texts that two programs read in two ways: lines end with CR LF and nothing else, and no field goes on in the
+//! next line.
 
 /// A head in its parts.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(crate) struct Field<'a> {
     pub(crate) value: &'a [u8],
 }
 
-/// What is wrong with a head.
+/// The faults of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadHead {
     #[error("a line of the head does not end with CR LF")]
@@ -125,7 +126,7 @@ impl<'a> Field<'a> {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Whether it says how long the body is; then nobody may take it away.
+    /// Whether the field gives the length of the body. Such a field must not be removed, even if `Connection` names it.
     fn frames(&self) -> bool {
         self.is("content-length") || self.is("transfer-encoding")
     }

@@ -1,4 +1,4 @@
-//! What a client is told that gets nothing: an answer of its own protocol, with a reason in words that says what to do.
+//! Refusals: an answer in the client's protocol, with a reason in words and the entry that would allow the target.
 //!
 //! The reason also stands in the status line, because that is all that many programs show of an answer to `CONNECT`.
 
@@ -8,7 +8,7 @@ use crate::allow::Unlisted;
 use crate::decision::DenyReason;
 use crate::host::{Host, Target};
 
-/// An answer of ours, in HTTP.
+/// An answer that the proxy itself gives, in HTTP.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ErrorReply {
     status: u16,
@@ -34,7 +34,7 @@ impl ErrorReply {
         Self::plain(502, &format!("{target} is allowed, and cannot be reached: {why}"))
     }
 
-    /// For a far side whose answer is none.
+    /// For a far side whose answer is not valid HTTP.
     pub(crate) fn bad_answer(error: BadHead) -> Self {
         Self::plain(502, &format!("the answer of the far side is no HTTP: {error}"))
     }
@@ -76,7 +76,7 @@ impl ErrorReply {
     }
 }
 
-/// What would have to be listed.
+/// The entry that would have to be listed.
 fn advice(target: &Target, refusal: &DenyReason) -> String {
     let DenyReason::Unlisted(unlisted) = refusal else { return String::new() };
     let list =
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::allow::AllowList;
 
-    /// What the advice of a refusal by this list says to list, and that doing so helps.
+    /// Checks the entry that a refusal by this list advises, and that listing it helps.
     fn check(entries: &[&str], (asked, address): (&str, &str), advised: &str) {
         let target = Target::parse(asked, None).expect("a target");
         let address = address.parse().expect("an address");

@@ -1,13 +1,13 @@
-//! What an HTTP client asks of a proxy: a tunnel (`CONNECT host:port`) or to pass a request on (`GET http://host/path`).
+//! The request of an HTTP client: a tunnel (`CONNECT host:port`) or a request to pass on (`GET http://host/path`).
 
 use super::body::{BadBody, Body};
 use super::head::{BadHead, Head, HeadLimits, is_token};
 use crate::host::{BadHost, Target};
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Bytes both ways.
+    /// `CONNECT`: bytes both ways.
     Tunnel(ParsedTarget),
     /// One request, and its answer.
     Pass(Box<Passed>),
@@ -29,7 +29,7 @@ pub(crate) struct Passed {
     pub(crate) answer: AnswerBody,
 }
 
-/// Whether answers of ours may have a body.
+/// Whether the proxy's own answers may have a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerBody {
     Shown,
@@ -37,7 +37,7 @@ pub(crate) enum AnswerBody {
     Left,
 }
 
-/// What is wrong with a request.
+/// The faults of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadRequest {
     #[error(transparent)]
@@ -70,7 +70,7 @@ impl Request {
         let asked = ParsedTarget::parse(authority, Some(80))?;
         check_host(&head, &asked.target, line.version)?;
         let body = Body::of_request(&head)?;
-        // Chunks came with HTTP/1.1. In the hands of a 1.0 server they would be the next request.
+        // Chunks came with HTTP/1.1. A 1.0 server would take them for the next request.
         if line.version == "HTTP/1.0" && matches!(body, Body::Chunked(_)) {
             return Err(BadBody::Encoding.into());
         }
@@ -127,7 +127,7 @@ fn split_url(target: &str) -> Result<(&str, &str), BadRequest> {
     Ok(rest.split_at(end))
 }
 
-/// A server tells its hosts apart by the Host field, so it must be the one that was judged.
+/// A server selects the site by the Host field, so it must be the host that was judged.
 fn check_host(head: &Head<'_>, target: &Target, version: &str) -> Result<(), BadRequest> {
     let mut hosts = head.values("host");
     let agrees = match (hosts.next(), hosts.next()) {
@@ -141,8 +141,8 @@ fn check_host(head: &Head<'_>, target: &Target, version: &str) -> Result<(), Bad
     if agrees { Ok(()) } else { Err(BadRequest::OtherHost) }
 }
 
-/// The head for the far side. It is asked to close, so that the next request comes to us again and is judged again. There
-/// is no `Via`: strangers need not know that a command is confined.
+/// The head for the far side. It is asked to close, so that the next request comes to the proxy again and is judged
+/// again. There is no `Via`: the far side need not know that a command is confined.
 fn rewrite(head: &Head<'_>, line: &Line<'_>, (authority, path): (&str, &str)) -> Vec<u8> {
     let path = match path {
         "" if line.method == "OPTIONS" => "*".to_owned(),

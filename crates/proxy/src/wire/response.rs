@@ -33,7 +33,8 @@ impl ResponseHead {
     }
 }
 
-/// By the number in `HTTP/1.1 200 OK`. We asked for no other protocol, so nobody may switch to one.
+/// The kind of answer, by the number in `HTTP/1.1 200 OK`. The proxy asked for no other protocol, so the far side may
+/// not switch to one.
 fn kind(first: &[u8]) -> Result<AnswerKind, BadHead> {
     let rest = first.strip_prefix(b"HTTP/1.1 ").or_else(|| first.strip_prefix(b"HTTP/1.0 "));
     match rest.ok_or(BadHead::FirstLine)? {

@@ -13,9 +13,9 @@ pub(crate) const OLD_VERSION: u8 = 4;
 /// The longest message of a client: a request with the longest name.
 pub(crate) const MESSAGE_LIMIT: usize = 4 + 1 + 255 + 2;
 
-/// The answer to a greeting: come in, no proof needed.
+/// The answer to a greeting that offers to connect without authentication.
 pub(crate) const WELCOME: [u8; 2] = [VERSION, 0];
-/// The answer to a greeting of somebody who insists on proving who they are.
+/// The answer to a greeting that offers only authentication methods.
 pub(crate) const NO_COMMON_WAY: [u8; 2] = [VERSION, 0xff];
 /// The refusal of SOCKS 4.
 pub(crate) const OLD_REFUSED: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
@@ -33,7 +33,7 @@ pub(crate) enum Reply {
     NoSuchAddressType = 8,
 }
 
-/// What is wrong with a message.
+/// The faults of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadSocks {
     #[error("the message is not one of SOCKS 5")]
@@ -62,7 +62,7 @@ impl BadSocks {
 }
 
 impl Reply {
-    /// The answer as bytes. Where we connected from is nobody's business.
+    /// The answer as bytes. The address from which the proxy connected is zeroed: clients do not need it.
     pub(crate) fn message(self) -> Vec<u8> {
         vec![VERSION, self as u8, 0, 1, 0, 0, 0, 0, 0, 0]
     }
@@ -80,7 +80,7 @@ pub(crate) fn greeting(bytes: &[u8]) -> Result<Option<usize>, BadSocks> {
     }
 }
 
-/// What a client wants, and how long its message is; none if it goes on.
+/// The target of a client's request and the length of its message; none while the message is incomplete.
 pub(crate) fn request(bytes: &[u8]) -> Result<Option<(ParsedTarget, usize)>, BadSocks> {
     match *bytes {
         [] | [VERSION] => Ok(None),

@@ -1,4 +1,4 @@
-//! Programs that people use, told of the proxy as a confined command's programs are.
+//! Programs that people use, with the proxy variables of a confined command.
 
 use std::process::{Command, Output};
 
@@ -68,7 +68,7 @@ async fn curl_reaches_a_listed_host_by_every_protocol() {
     let (server, _requests) = web().await;
     let mut rig = Rig::start(&["allowed.test"], server).await;
     let proxy = rig.address.to_string();
-    // Told by its option, and by ALL_PROXY alone.
+    // The proxy is given by its option, and by ALL_PROXY alone.
     for words in [
         &["curl", "-sS", "--socks5-hostname", &proxy, PAGE][..],
         &["env", "-u", "http_proxy", "curl", "-sS", PAGE],
@@ -110,7 +110,7 @@ async fn each_request_of_a_client_is_judged() {
     assert_eq!(decided, [("allowed.test", true), ("other.test", false), ("allowed.test", true)]);
 }
 
-/// A program is refused, and shows what we told it.
+/// A program is refused, and shows the reason that the proxy sent.
 async fn check_refused(words: &[&str], shown: &str) {
     let (server, _requests) = web().await;
     let entries = ["allowed.test"];

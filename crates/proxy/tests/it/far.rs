@@ -17,7 +17,7 @@ pub(crate) async fn echo() -> SocketAddr {
     .await
 }
 
-/// Answers every request with the path and the body it got. The requests, to the last byte that came, are told.
+/// Answers every request with its path and body. Sends each request to the channel, up to the last byte that came.
 pub(crate) async fn web() -> (SocketAddr, mpsc::UnboundedReceiver<String>) {
     let (told, requests) = mpsc::unbounded_channel();
     let address = serve(move |stream| {
@@ -76,7 +76,7 @@ async fn answer(mut stream: TcpStream) -> String {
     String::from_utf8_lossy(&request).into_owned()
 }
 
-/// For Git a repository without a commit of its own; for everybody else what they asked.
+/// For Git a repository without a commit of its own; for other clients the request itself.
 fn page(head: &str, body: &[u8]) -> String {
     let path = head.split(' ').nth(1).unwrap_or_default();
     if path.starts_with("/repository/info/refs") {

@@ -1,4 +1,4 @@
-//! What clients can do wrong, and how much of it there can be.
+//! Misbehaving clients, and the limits that hold for all of them together.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn what_a_client_does_not_read_stays_with_the_far_side() {
     let (mut far, _) = within(listener.accept()).await.expect("the proxy connects");
     let block = vec![0; 64 * 1024];
     let mut taken = 0;
-    // Ends when nothing moved for too long: somebody stopped taking.
+    // Ends when the connection was idle for too long, because the client stopped reading.
     while within(tokio::io::AsyncWriteExt::write_all(&mut far, &block)).await.is_ok() {
         taken += block.len();
         assert!(taken < FLOOD, "all of it went into something that nobody reads");

@@ -56,7 +56,7 @@ async fn interim_answers_pass_and_the_body_waits_for_them() {
     assert!(client.rest().await.ends_with("path /page body body"));
 }
 
-/// What a client gets when the far side says this.
+/// Checks the client's answer when the far side sends this.
 async fn check_answer(said: &'static [u8], expected: &str, how: fn(&HowEnded) -> bool) {
     let mut rig = Rig::start(&["allowed.test"], says(said).await).await;
     let answer = rig.exchange(&get("allowed.test", "/")).await;

@@ -1,4 +1,4 @@
-//! What is refused, how each protocol says so, and what is told about it.
+//! Refused requests: how each protocol reports them, and which events the proxy sends.
 
 use std::net::SocketAddr;
 
@@ -152,7 +152,7 @@ async fn a_host_that_is_allowed_and_does_not_answer_is_said_to_be_so() {
     assert_eq!(rig.connect().await.socks("down.test", 443).await, 5);
 }
 
-/// What is turned away before anybody knows what it wanted: this is said, and this is answered.
+/// Checks a client that is turned away before its request was understood: it sends these bytes and gets this answer.
 async fn check_turned_away(said: &[u8], answered: &[u8], why: &str) {
     let mut rig = Rig::start(&["allowed.test"], echo().await).await;
     let mut client = rig.connect().await;

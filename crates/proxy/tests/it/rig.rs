@@ -1,4 +1,4 @@
-//! A proxy with names of its own, and clients that say exactly what a test wants said.
+//! A fixture: a proxy with names of its own, and clients that send exactly the bytes that a test wants.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,10 +18,10 @@ use windlass_proxy::{AllowList, Options, Proxy};
 /// How long anything may take before it counts as hung.
 pub(crate) const HANG: Duration = windlass_testkit::HANG;
 
-/// A public address, as far as anybody can tell. Nothing is ever sent to it: see [`Roads`].
+/// An address that counts as public. Nothing is ever sent to it: see [`Roads`].
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 
-/// What a name answers, the first time, the second time, and so on; the last answer stays.
+/// The addresses that a name resolves to, the first time, the second time, and so on; the last answer stays.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     answers: Arc<Mutex<HashMap<String, Vec<Answer>>>>,
@@ -152,7 +152,7 @@ impl Rig {
         }
     }
 
-    /// Ends the proxy; what it told that nobody has read yet.
+    /// Ends the proxy and returns the events that were not read yet.
     pub(crate) async fn stop(mut self) -> Vec<ProxyEvent> {
         drop(self.stop);
         within(self.served).await.expect("serving does not panic");
@@ -229,7 +229,7 @@ pub(crate) fn get(target: &str, path: &str) -> Vec<u8> {
     format!("GET http://{target}{path} HTTP/1.1\r\nHost: {target}\r\n\r\n").into_bytes()
 }
 
-/// What must happen, and soon.
+/// Awaits a future that must finish soon.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(HANG, future).await.expect("it does not hang")
 }

@@ -60,8 +60,8 @@ fn fill(byte: &str, length: usize) {
     stdout.flush().expect("the other side reads");
 }
 
-/// Prints numbered lines that bear a token, a few in each write, and after each write notes in a file how many lines it has
-/// printed: what it claims there has left this process. Ends quietly when its output is closed.
+/// Prints numbered lines that bear a token, a few in each write, and after each write notes in a file how many lines it
+/// has printed: what it claims there has left this process. Ends quietly when its output is closed.
 fn claim(file: &Path, token: &str, lines: u64) {
     const TOGETHER: usize = 8;
     let noted = File::create(file).expect("the file can be made");
@@ -76,7 +76,7 @@ fn claim(file: &Path, token: &str, lines: u64) {
     }
 }
 
-/// Reads everything and says how much it was.
+/// Reads everything and prints how many bytes it was.
 fn swallow() {
     let mut bytes = Vec::new();
     let count = std::io::stdin().read_to_end(&mut bytes).unwrap_or(0);
@@ -140,7 +140,7 @@ fn write(directory: &Path, mebibytes: usize) {
     stay();
 }
 
-/// Stays until somebody ends it, but not longer than any test takes.
+/// Stays until it is killed, but not longer than any test takes.
 fn stay() {
     rest(Duration::from_secs(120));
 }

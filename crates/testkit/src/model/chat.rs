@@ -1,4 +1,4 @@
-//! Answers in the dialect of Chat Completions: chunks of one choice, the count of tokens, and a last word.
+//! Answers in the dialect of Chat Completions: chunks of one choice, the token usage, and the final `[DONE]`.
 
 use serde_json::{Value, json};
 

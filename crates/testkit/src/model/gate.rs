@@ -1,4 +1,4 @@
-//! A gate that a test opens: a level, so that it does not matter who comes first.
+//! A gate that a test opens: a level, so that it does not matter whether the test or the waiting thread comes first.
 
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
@@ -10,11 +10,11 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 #[derive(Clone, Debug)]
 pub struct Gate(Arc<OwnedFd>);
 
-/// What ended the wait before a gate.
+/// The reason why the wait before a gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Opened,
-    /// The one for whom it would be opened has left.
+    /// The agent that was waiting for the rest of its answer has left.
     Left,
 }
 

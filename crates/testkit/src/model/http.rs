@@ -1,6 +1,6 @@
-//! As much of an HTTP/1.1 server as a scripted endpoint needs: requests one after the other on each connection, answered
-//! whole or as a stream of events, and badly where that is wanted. It is written out here because a test must not wait for,
-//! or be broken by, a framework.
+//! A minimal HTTP/1.1 server for a scripted endpoint: requests one after the other on each connection, answered whole
+//! or as a stream of events, with faults on demand. It is written out here because a test must not wait for, or be
+//! broken by, a framework.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use super::gate::{Gate, Wait};
 use super::reply::Pace;
 use crate::HANG;
 
-/// More than agents open at a time; what comes beyond is closed at once.
+/// More than agents open at a time; further connections are closed at once.
 const MOST_CONNECTIONS: usize = 64;
 /// Headers of agents are a few hundred bytes.
 const LONGEST_HEAD: u64 = 64 * 1024;
@@ -29,7 +29,7 @@ pub(super) struct Server {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What the acceptor and the server's owner share.
+/// The state that the acceptor and the server's owner share.
 #[derive(Default)]
 struct AcceptorShared {
     stopping: AtomicBool,
@@ -56,7 +56,7 @@ pub(super) enum Reply {
         body: String,
     },
     Events(Stream),
-    /// None: the connection is closed.
+    /// No answer: the connection is closed.
     HangUp,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Stream {
     /// Before which piece to wait, and for what.
     pub(super) stall: Option<(usize, Gate)>,
     pub(super) ending: StreamEnd,
-    /// Called when the agent leaves before all was told.
+    /// Called when the agent leaves before the whole stream was sent.
     pub(super) departed: Box<dyn FnOnce() + Send>,
 }
 
@@ -76,11 +76,11 @@ pub(super) struct Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamEnd {
     Proper,
-    /// The connection goes away in the middle.
+    /// The connection is dropped in the middle.
     Broken,
 }
 
-/// What becomes of a connection.
+/// The state of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// It takes the next request.
@@ -122,7 +122,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.door.stopping.store(true, Ordering::SeqCst);
-        // The acceptor waits for a connection; this is the one that tells it to look at the flag.
+        // The acceptor waits for a connection; this one wakes it so that it looks at the flag.
         let woken = TcpStream::connect(self.address).is_ok();
         if let (true, Some(acceptor)) = (woken, self.acceptor.take()) {
             let _ = acceptor.join();
@@ -188,7 +188,7 @@ fn accept_until_stopped(listener: &TcpListener, door: &AcceptorShared, handler: 
 
 fn serve_apart(stream: TcpStream, handler: Handler) -> Option<Served> {
     let own = stream.try_clone().ok()?;
-    // An agent that went away in the middle is not this thread's fault, and the test will see it elsewhere.
+    // An agent that went away in the middle is not this thread's fault, and the test sees it elsewhere.
     let thread = thread::spawn(move || drop(serve(&stream, &handler)));
     Some(Served { stream: own, thread })
 }
@@ -329,7 +329,7 @@ fn write_events(mut stream: &TcpStream, events: Stream, after: After) -> io::Res
         (events.departed)();
     }
     told?;
-    // Without the empty chunk the stream is seen to be cut off.
+    // Without the empty chunk the agent sees that the stream was cut off.
     if events.ending == StreamEnd::Broken {
         return Ok(After::Closed);
     }
@@ -365,7 +365,7 @@ fn head(status: u16, headers: &str, after: After) -> String {
     format!("HTTP/1.1 {status} {}\r\n{headers}\r\n{closing}\r\n", phrase(status))
 }
 
-/// The words are for people; programs look at the number.
+/// The reason phrase is for people; programs look at the number.
 fn phrase(status: u16) -> &'static str {
     if status == 200 { "OK" } else { "Refused" }
 }

@@ -1,4 +1,4 @@
-//! What must hold over all requests of an agent, whatever it was asked and whatever went wrong.
+//! Invariants that must hold over all requests of an agent, whatever it was asked and whatever went wrong.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Invariants {
         assert!(faults.is_empty(), "over {} requests:\n{}", requests.len(), faults.join("\n"));
     }
 
-    /// What breaks the rules, in words.
+    /// The violations, in words.
     pub fn faults(&self, requests: &[Request]) -> Vec<String> {
         let mut faults = self.beginnings(requests);
         faults.extend(requests.iter().enumerate().flat_map(|(index, request)| pairs(request, index + 1)));

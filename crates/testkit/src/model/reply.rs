@@ -1,7 +1,7 @@
-//! What the model answers, and how badly that is delivered.
+//! The replies of the scripted model, and the faults in their delivery.
 //!
-//! A reply is put together from what is said ([`say`], [`think`], [`call`], [`custom`], joined by [`Reply::and`]) and from
-//! what goes wrong on the way; everything works in both dialects.
+//! A reply is put together from items ([`say`], [`think`], [`call`], [`custom`], joined by [`Reply::and`]) and from the
+//! faults on the way; everything works in both dialects.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(super) enum Matter {
     },
     /// Events as they are written here.
     Verbatim(Vec<String>),
-    /// The connection is closed without a word.
+    /// The connection is closed without an answer.
     HangUp,
 }
 
@@ -61,7 +61,7 @@ pub(super) enum ReplyEnd {
     },
 }
 
-/// What an answer is said to have cost.
+/// The token usage that an answer reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens read.
@@ -88,7 +88,7 @@ pub struct Call {
     pub(super) id: Option<String>,
 }
 
-/// What a tool is called with.
+/// The input of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Input {
     /// The text of arguments by name, as most tools have them.
@@ -127,12 +127,12 @@ pub(super) enum After {
     Bytes(usize),
 }
 
-/// Words.
+/// A message of the model.
 pub fn say(text: &str) -> Reply {
     Reply::of(Said::Text(text.to_owned()))
 }
 
-/// A thought.
+/// A reasoning item.
 pub fn think(text: &str) -> Reply {
     Reply::of(Said::Thought(text.to_owned()))
 }
@@ -155,7 +155,7 @@ pub fn custom(tool: impl Into<ToolName>, text: &str) -> Reply {
 }
 
 impl Reply {
-    /// Words.
+    /// A reply with one message.
     pub fn text(text: &str) -> Self {
         say(text)
     }
@@ -170,7 +170,7 @@ impl Reply {
         custom(tool, text)
     }
 
-    /// Nothing at all, but said properly.
+    /// A complete reply without any item.
     pub fn silence() -> Self {
         Self::from(Matter::Answer(ScriptedReply::default()))
     }
@@ -196,7 +196,7 @@ impl Reply {
         Self::from(Matter::Verbatim(events.iter().map(|data| (*data).to_owned()).collect()))
     }
 
-    /// The connection is closed without a word.
+    /// Closes the connection without an answer.
     pub fn hang_up() -> Self {
         Self::from(Matter::HangUp)
     }
@@ -226,20 +226,20 @@ impl Reply {
         self
     }
 
-    /// What it is said to have cost.
+    /// Sets the reported token usage.
     #[must_use]
     pub fn costing(self, usage: Usage) -> Self {
         self.answer(|answer| answer.usage = usage)
     }
 
-    /// What was said is told, and then the answer fails.
+    /// Sends the items, and then the answer fails.
     #[must_use]
     pub fn failing(self, code: &str, message: &str) -> Self {
         let ending = ReplyEnd::Failed { code: code.to_owned(), message: message.to_owned() };
         self.answer(|answer| answer.ending = ending)
     }
 
-    /// What was said is told, but is not all: `response.incomplete`, or another reason to finish.
+    /// Sends the items, but marks the answer as cut short: `response.incomplete`, or another reason to finish.
     #[must_use]
     pub fn incomplete(self, reason: &str) -> Self {
         let ending = ReplyEnd::Incomplete { reason: reason.to_owned() };
@@ -255,21 +255,22 @@ impl Reply {
         self
     }
 
-    /// The connection goes away after so many events.
+    /// Drops the connection after so many events.
     #[must_use]
     pub fn cut_after_events(mut self, events: usize) -> Self {
         self.delivery.cut = Some(After::Events(events));
         self
     }
 
-    /// The connection goes away after so many bytes of the stream.
+    /// Drops the connection after so many bytes of the stream.
     #[must_use]
     pub fn cut_after_bytes(mut self, bytes: usize) -> Self {
         self.delivery.cut = Some(After::Bytes(bytes));
         self
     }
 
-    /// After so many events nothing comes until the gate is opened or the agent leaves; see [`super::Model::departures`].
+    /// After so many events nothing comes until the gate is opened or the agent leaves; see
+    /// [`super::Model::departures`].
     #[must_use]
     pub fn stalled_after_events(mut self, events: usize, gate: &Gate) -> Self {
         self.delivery.stall = Some((events, gate.clone()));
@@ -283,14 +284,14 @@ impl Reply {
         self
     }
 
-    /// Comments, events of unknown kinds and data that is no JSON stand between the events.
+    /// Puts comments, events of unknown kinds and data that is not JSON between the events.
     #[must_use]
     pub fn with_garbage(mut self) -> Self {
         self.delivery.garbage = Garbage::Between;
         self
     }
 
-    /// The stream, or the refusal, is said to be of this type.
+    /// Sends the stream, or the refusal, with this content type.
     #[must_use]
     pub fn of_type(mut self, content_type: &str) -> Self {
         self.delivery.content_type = Some(content_type.to_owned());

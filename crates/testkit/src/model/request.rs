@@ -1,4 +1,4 @@
-//! What an agent asked of the model, in either dialect: the tools it offers and what the calls so far returned.
+//! A request of an agent to the model, in either dialect: the tools it offers and the results of the calls so far.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::http::ReceivedRequest;
 
-/// How a request is worded.
+/// The dialect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestDialect {
     /// `POST /v1/responses`.
@@ -51,7 +51,7 @@ impl Request {
         self.dialect
     }
 
-    /// When its last byte was here, before anybody looked at it.
+    /// The time when its last byte arrived, before it was parsed.
     pub fn arrived(&self) -> Instant {
         self.arrived
     }
@@ -88,7 +88,7 @@ impl Request {
         list.iter().map(|item| item.get().to_owned()).collect()
     }
 
-    /// What the user said, and what the agent told in the user's name, oldest first.
+    /// The user's messages, and those that the agent wrote in the user's name, oldest first.
     pub fn user_texts(&self) -> Vec<String> {
         let messages = match self.dialect {
             RequestDialect::Responses => list(&self.body["input"]),
@@ -97,8 +97,8 @@ impl Request {
         messages.iter().filter(|item| item["role"] == "user").map(|item| text(&item["content"])).collect()
     }
 
-    /// Whether the user said something that holds this text. A sub-agent is known by its task, which is its user's; in its
-    /// parent's conversation the same text is only an argument of a call.
+    /// Whether the user said something that holds this text. A sub-agent is known by its task, which is its user's; in
+    /// its parent's conversation the same text is only an argument of a call.
     pub fn is_asked(&self, about: &str) -> bool {
         self.user_texts().iter().any(|text| text.contains(about))
     }
@@ -129,7 +129,7 @@ impl Request {
         found.clone()
     }
 
-    /// What the calls so far returned, as text, oldest first.
+    /// The results of the calls so far, as text, oldest first.
     pub fn results(&self) -> Vec<String> {
         match self.dialect {
             RequestDialect::Responses => {
@@ -150,7 +150,7 @@ impl Request {
         }
     }
 
-    /// What the latest call returned.
+    /// The result of the latest call.
     ///
     /// # Panics
     /// When nothing was called yet.

@@ -1,4 +1,4 @@
-//! Answers in the dialect of the Responses API: typed events, each item first added, then told in pieces, then done.
+//! Answers in the dialect of the Responses API: typed events, each item first added, then sent in pieces, then done.
 
 use serde_json::{Value, json};
 

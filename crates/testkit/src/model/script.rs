@@ -1,4 +1,4 @@
-//! What is played: turns in order, several roles with turns of their own, or a function for everything.
+//! Scripts: turns in order, several roles with turns of their own, or a function for everything.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::reply::Reply;
 use super::request::Request;
 
-/// What the model says to one request.
+/// The reply of the model to one request.
 pub type ModelTurn = Box<dyn FnOnce(&Request) -> Reply + Send>;
 
 type Function = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 
-/// A role: whose requests are its, and what it says to them.
+/// A role: the requests that belong to it, and the replies to them.
 pub struct Role {
     name: String,
     knows: Box<dyn Fn(&Request) -> bool + Send>,
@@ -34,7 +34,7 @@ pub fn turn(reply: impl FnOnce(&Request) -> Reply + Send + 'static) -> ModelTurn
     Box::new(reply)
 }
 
-/// The role of the agent whose user said this, or something that holds it. A sub-agent's task is what its user said.
+/// The role of the agent whose user's messages contain this text. A sub-agent's task is such a message.
 pub fn role(asked: &str, turns: Vec<ModelTurn>) -> Role {
     let about = asked.to_owned();
     Role::knowing(asked, move |request| request.is_asked(&about), turns)
@@ -67,7 +67,7 @@ impl Script {
         }
     }
 
-    /// What was never asked for, in words; empty if there is nothing.
+    /// The turns that were never requested, in words; empty if there are none.
     pub(super) fn left(&self) -> String {
         let Self::Roles(roles) = self else { return String::new() };
         let left = roles.iter().filter(|role| role.turns.len() > 0);
@@ -75,7 +75,7 @@ impl Script {
     }
 }
 
-/// Plays a turn. A failed assertion in it is the test's to see, not this thread's to die of.
+/// Plays a turn. A failed assertion in it must fail the test, not kill this thread.
 pub(super) fn played(turn: ModelTurn, request: &Request) -> Result<Reply, String> {
     panic::catch_unwind(AssertUnwindSafe(|| turn(request))).map_err(|panic| said(panic.as_ref()).to_owned())
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::*;
 
-/// Sends bytes and returns all that comes back. Connections are kept for more, so this says that there is none.
+/// Sends bytes and returns everything that comes back. The server keeps connections open, so this shuts down its
+/// writing side.
 fn exchange(model: &Model, bytes: &str) -> String {
     let mut stream = connect(model);
     stream.write_all(bytes.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! What a server says, taken apart.
+//! The messages of a server, parsed.
 
 use std::fmt;
 
@@ -13,25 +13,25 @@ pub struct RequestId(pub i64);
 pub struct ServerError {
     /// The number of its kind.
     pub code: i64,
-    /// What is wrong.
+    /// The error's text.
     pub message: String,
 }
 
 /// A message from the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// An answer to a request of ours.
+    /// An answer to one of this client's requests.
     Answer {
         /// The request, if it was asked with a number.
         id: Option<RequestId>,
-        /// What it came to.
+        /// The result or the error.
         result: Result<Value, ServerError>,
     },
-    /// Said without being asked.
+    /// A notification.
     Notice {
-        /// What it is about.
+        /// The name of the notification.
         method: String,
-        /// The particulars.
+        /// Its parameters.
         params: Value,
     },
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 
-/// What the server makes of it proves nothing to us, so any will do.
+/// A fixed key: the server's response to it would prove nothing to this client, so any key will do.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
 /// The longest head of an answer that is read.

@@ -1,9 +1,9 @@
-//! Words that belong in some rooms only, or in none.
+//! Words that are allowed in some crates only, or in none.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::source::Source;
 
-/// Patterns of tokens, where they may stand, and what to do where they may not.
+/// Patterns of tokens, where they are allowed, and the advice where they are not.
 struct Banned {
     rule: &'static str,
     patterns: &'static [&'static str],
@@ -11,7 +11,7 @@ struct Banned {
     advice: &'static str,
 }
 
-/// The rooms a ban holds in.
+/// The crates in which a ban holds.
 enum BanScope {
     /// All of them.
     Everywhere,
@@ -68,7 +68,7 @@ const BANNED: &[Banned] = &[
     },
 ];
 
-/// The ways to what a process was given from outside. After `use std::{env, ...}` only the calls show.
+/// Paths that read the arguments, environment or current directory. After `use std::{env, ...}` only the calls show.
 const ENVIRONMENT: &[&str] = &[
     "std :: env",
     "env :: args",
@@ -82,7 +82,7 @@ const ENVIRONMENT: &[&str] = &[
     "env :: vars_os",
 ];
 
-/// Finds every banned word that stands where it may not.
+/// Finds every banned word outside its allowed places.
 pub(crate) fn words(source: &Source<'_>) -> Vec<Finding> {
     BANNED
         .iter()

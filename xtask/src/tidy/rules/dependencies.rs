@@ -1,10 +1,11 @@
-//! Which crate may know which: ours by a table of directions, others by what a room must not know.
+//! Allowed dependencies: for our crates by a table of directions, for others by a list of forbidden crates.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::manifest::{Dependency, Kind, dependencies};
 use crate::tidy::workspace::{File, Workspace};
 
-/// What each room may use of ours. Every room stands below the ones it uses, so there can be no circle.
+/// The crates of the workspace that each crate may use. Every crate stands below the ones it uses, so there can be no
+/// circle.
 pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("output", &[]),
@@ -98,7 +99,7 @@ pub(super) const MAY_USE: &[(&str, &[&str])] = &[
 /// Every crate's tests may use this one.
 const TESTKIT: &str = "testkit";
 
-/// What a room must not know, though it is not ours.
+/// External crates that a crate must not use.
 const MUST_NOT_KNOW: &[(&str, &[&str])] = &[
     ("sys", &["anyhow", "tokio"]),
     ("output", &["anyhow", "libc", "rustix", "tokio"]),
@@ -124,12 +125,12 @@ pub(crate) fn point_downwards(workspace: &Workspace) -> Vec<Finding> {
     members(workspace).flat_map(wrong_directions).collect()
 }
 
-/// Other people's crates stay out of the rooms that must not know them; tests may use what they like.
+/// External crates are not used where they are forbidden; tests may use what they like.
 pub(crate) fn stay_in_their_rooms(workspace: &Workspace) -> Vec<Finding> {
     members(workspace).flat_map(intruders).collect()
 }
 
-/// Other people's crates are named once, in the workspace, with the reason beside them; members inherit them.
+/// External crates are named once, in the workspace, with the reason beside them; members inherit them.
 pub(crate) fn are_decided_once(workspace: &Workspace) -> Vec<Finding> {
     let reasonless = workspace.files_named("Cargo.toml").flat_map(without_reason);
     let inherited = members(workspace).filter(|file| file.room() != "fuzz").flat_map(not_inherited);
@@ -148,14 +149,14 @@ fn wrong_directions(manifest: &File) -> Vec<Finding> {
     };
     let wrong = |dependency: &Dependency<'_>| {
         let used = room_of(dependency.name)?;
-        // Tests put together what a room is handed: they may reach further down, never up.
+        // Tests assemble the dependencies of a crate: they may reach further down, never up.
         let for_tests = dependency.kind == Kind::Dev && (used == TESTKIT || stands_on(room, used));
         (!for_tests && !may_use.contains(&used)).then(|| direction(manifest, dependency, used))
     };
     dependencies(&manifest.text).iter().filter_map(wrong).collect()
 }
 
-/// Whether a room uses another one, itself or through those it uses.
+/// Whether a crate uses another one, itself or through those it uses.
 fn stands_on(room: &str, used: &str) -> bool {
     let below = lookup(MAY_USE, room).unwrap_or_default();
     below.contains(&used) || below.iter().any(|room| stands_on(room, used))
@@ -197,7 +198,7 @@ fn not_inherited(manifest: &File) -> Vec<Finding> {
     own.map(|found| Finding::fault("dependency-version", (&manifest.path, found.line), advice)).collect()
 }
 
-/// The room a crate of ours lives in; nothing for other people's.
+/// The crate of the workspace with this name; none for external crates.
 fn room_of(dependency: &str) -> Option<&str> {
     match dependency {
         "windlass" => Some("cli"),

@@ -1,4 +1,4 @@
-//! What is written for people: it exists, its links lead somewhere, and it names nobody's machine.
+//! Rules for documents: they exist, their links lead to files, and they name no path of one machine.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::workspace::{File, Workspace};
@@ -17,7 +17,7 @@ const REQUIRED: &[&str] = &[
 /// Folders that exist on one machine only, when they stand at the root of a path. `home` is one with a name behind it.
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
 
-/// Names that stand for anybody in an example, so a home folder of theirs is nobody's.
+/// Names that stand for any user in an example, so a home folder of theirs belongs to no real user.
 const ANYBODY: &[&str] = &["me", "you", "user"];
 
 /// Every required document is there.
@@ -38,8 +38,8 @@ pub(crate) fn link_to_what_exists(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
-/// Paths of source files that documents name in code quotes lead to files. The changelog tells of what was there once, and designs
-/// of what was planned.
+/// Paths of source files that documents name in code quotes lead to files. The changelog names files that existed once,
+/// and designs name planned ones.
 pub(crate) fn name_files_that_exist(workspace: &Workspace) -> Vec<Finding> {
     let current = |file: &&File| file.path != "CHANGELOG.md" && !file.path.starts_with("docs/design/");
     let named = workspace.files_named(".md").filter(current).flat_map(source_paths);
@@ -51,7 +51,7 @@ pub(crate) fn name_files_that_exist(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
-/// The paths below `crates/` that stand in code quotes; a pattern is none.
+/// The paths below `crates/` that stand in code quotes, without patterns.
 fn source_paths(file: &File) -> impl Iterator<Item = (&File, usize, &str)> {
     file.text.lines().enumerate().flat_map(move |(index, text)| {
         let quoted = text.split('`').skip(1).step_by(2);
@@ -100,7 +100,8 @@ fn definition(line: &str) -> Option<&str> {
     target.split(' ').next()
 }
 
-/// A relative path seen from a folder, as a path seen from the root; one that begins with `/` is seen from there already.
+/// A relative path seen from a folder, as a path seen from the root; one that begins with `/` is seen from there
+/// already.
 fn resolve(folder: &str, target: &str) -> String {
     let from = if target.starts_with('/') { "" } else { folder };
     let mut parts: Vec<&str> = Vec::new();
@@ -133,7 +134,7 @@ fn begins_a_path(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "_-.~/}>)*$".contains(c))
 }
 
-/// Whether somebody's or something's name follows, rather than a placeholder or the end of the path.
+/// Whether a real name follows, rather than a placeholder or the end of the path.
 fn goes_on(after: &str) -> bool {
     let end = after.find(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
     let name = &after[..end.unwrap_or(after.len())];

@@ -7,7 +7,7 @@ use crate::tidy::workspace::Workspace;
 
 const GLOSSARY: &str = "GLOSSARY.md";
 
-/// A newcomer reads the whole page; more terms than this nobody keeps in mind.
+/// The most terms: a newcomer reads the whole page and cannot remember more.
 const MOST: usize = 70;
 
 /// Finds terms that are defined a second time, and those beyond the limit.

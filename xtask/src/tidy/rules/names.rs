@@ -1,4 +1,4 @@
-//! Names that say nothing, or only when something was written.
+//! Names that carry no meaning, or only the time at which something was written.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::source::Source;

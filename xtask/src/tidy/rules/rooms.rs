@@ -1,4 +1,4 @@
-//! The table of crates in ARCHITECTURE.md says what `dependencies.rs` enforces.
+//! The table of crates in ARCHITECTURE.md agrees with the one that `dependencies.rs` enforces.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Sleeping: nothing here waits for time to pass when it could wait for the thing itself.
+//! Sleeping: code must wait for the event itself where it can, and not for time to pass.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::source::Source;
@@ -6,7 +6,7 @@ use crate::tidy::source::Source;
 /// Folders whose programs may sleep, and why.
 const SLEEPERS: &[(&str, &str)] = &[("crates/testkit/", "its programs imitate children that sleep")];
 
-/// Rooms where a timer may be an arm of a `select!`, if a comment beginning `// timer:` says what it is for.
+/// Crates where a timer may be an arm of a `select!`, if a comment beginning `// timer:` gives the reason.
 const TIMER_ROOMS: &[&str] = &["engine", "server", "agent", "proxy"];
 
 const MARK: &str = "// timer:";

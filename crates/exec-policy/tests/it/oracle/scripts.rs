@@ -1,5 +1,5 @@
-//! The scripts that bash and the rules are compared by: constructs that can hide a command, set a variable or write a file, put
-//! together at random.
+//! The scripts that bash and the rules are compared by: constructs that can hide a command, set a variable or write a
+//! file, put together at random.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -222,7 +222,8 @@ fn sink() -> impl Strategy<Value = String> {
     ])
 }
 
-/// A variable that is set to a number, or removed, and a listed program behind it: with `PATH=1` it is looked for below `./1`.
+/// A variable that is set to a number, or removed, and a listed program behind it: with `PATH=1` it is looked for below
+/// `./1`.
 fn hijack() -> impl Strategy<Value = String> {
     let setting = one_of(&[
         "(({V}=1))",

@@ -1,5 +1,5 @@
-//! Command lines of real programs that can write files or run others: options in every spelling (short, bundled, attached, long,
-//! shortened), in any order and between the operands.
+//! Command lines of real programs that can write files or run others: options in every spelling (short, bundled,
+//! attached, long, shortened), in any order and between the operands.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

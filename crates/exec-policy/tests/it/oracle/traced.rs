@@ -1,5 +1,6 @@
-//! The same comparison with a trace of system calls: every program that a script really starts, also one that is no stub, must be
-//! among the commands that were found, and a script that was judged harmless starts none and opens no file for writing, wherever it is.
+//! The same comparison with a trace of system calls: every program that a script really starts, stub or not, must be
+//! among the commands that were found, and a script that was judged harmless starts none and opens no file for writing,
+//! wherever it is.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +12,7 @@ use super::{CARRIERS, LISTED, Policies, is_found, prepared, scripts};
 /// How many scripts are traced; each has a bash and a tracer of its own.
 const TRACED: usize = 500;
 
-/// What the trace of a script shows.
+/// The facts in the trace of a script.
 struct Traced {
     /// Names of programs that were started, in order, without bash itself.
     started: Vec<String>,
@@ -78,7 +79,7 @@ fn every_program_that_a_trace_shows_is_among_the_commands_found() {
                 wrong.push(format!("{program} is not among the commands of: {script}"));
             }
         }
-        // A carrier is judged by the commands that it carries.
+        // A wrapper is judged by the commands that it runs.
         for (rules, allowed) in [(&policies.nothing, &CARRIERS[..]), (&policies.listed, &carried)] {
             let is_other = |path: &String| !allowed.contains(&path.rsplit('/').next().unwrap_or_default());
             let is_allowed = rules.judge_script(script, ShellKind::Bash).verdict == Verdict::Allow;

@@ -1,5 +1,5 @@
-//! Compilers, language runners, package managers, media tools and clients of clusters: a rule for the name covers their ordinary
-//! use, and not the options by which they run another program, load a plugin or write elsewhere.
+//! Compilers, language runners, package managers, media tools and clients of clusters: a rule for the name covers their
+//! ordinary use, and not the options by which they run another program, load a plugin or write elsewhere.
 
 use super::{case, check};
 

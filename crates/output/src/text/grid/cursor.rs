@@ -116,14 +116,14 @@ impl Grid {
         self.modes.shifted = on;
     }
 
-    /// Says whether a character set draws lines.
+    /// Sets whether a character set draws lines.
     pub(crate) fn set_line_drawing(&mut self, set: usize, on: bool) {
         if !self.alternate {
             self.cursor.line_drawing[set] = on;
         }
     }
 
-    /// The column that a tab leads to.
+    /// The column to which a tab moves.
     pub(super) fn next_tab(&self, column: usize) -> usize {
         let last = self.columns - 1;
         match &self.tabs {

@@ -1,5 +1,5 @@
-//! A window that changes its size. Lines that wrapped are wrapped anew, as emulators do, so a change of the width changes no
-//! text; rows that no longer fit above the cursor scroll off.
+//! A window that changes its size. Lines that wrapped are wrapped anew, as emulators do, so a change of the width
+//! changes no text; rows that no longer fit above the cursor scroll off.
 
 use std::collections::VecDeque;
 

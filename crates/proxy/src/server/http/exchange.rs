@@ -1,5 +1,5 @@
-//! One request there and its answer back. Exactly the request's body is sent: whatever a client sends after it is not for
-//! the far side, which may know other hosts than the one that was judged.
+//! Forwards one request and brings its answer back. Exactly the request's body is sent: bytes that a client sends after
+//! it are not for the far side, which may serve other hosts than the one that was judged.
 
 use std::pin::pin;
 
@@ -44,7 +44,7 @@ pub(super) async fn exchange(
     }
 }
 
-/// The end of the answer is the end of both; the end of the request is not, unless it is a bad one.
+/// The exchange is over when the answer is; the end of the request does not end it, unless the request is malformed.
 async fn both(
     request: impl Future<Output = Result<(), String>>,
     answer: impl Future<Output = Result<(), String>>,
@@ -59,7 +59,7 @@ async fn both(
     }
 }
 
-/// The way of the request.
+/// The request, on its way from the client to the far side.
 struct Sending<'a> {
     passed: Passed,
     client: ReadHalf<'a>,
@@ -68,8 +68,8 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Sends head and body, and passes on that the client has finished, if it does. A far side that takes no more may have
-    /// answered already, so that is for the answer to say.
+    /// Sends head and body, and shuts the direction down if the client does. A far side that takes no more may have
+    /// answered already, so the answer decides how the exchange ends.
     async fn send(mut self, early: Vec<u8>) -> Result<(), String> {
         let note = (self.traffic, Direction::Out);
         if write(&mut self.far, &self.passed.head, note).await.is_err() {
@@ -99,7 +99,7 @@ impl Sending<'_> {
     }
 }
 
-/// The way of the answer.
+/// The answer, on its way from the far side to the client.
 struct Bringing<'a> {
     far: ReadHalf<'a>,
     client: WriteHalf<'a>,
@@ -109,7 +109,7 @@ struct Bringing<'a> {
 }
 
 impl Bringing<'_> {
-    /// Brings the heads, and then everything until the far side closes.
+    /// Forwards the heads, and then everything until the far side closes.
     async fn bring(mut self) -> Result<(), String> {
         let note = (self.traffic, Direction::In);
         let mut unread = Vec::new();
