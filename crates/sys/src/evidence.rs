@@ -11,6 +11,7 @@
 //! make the kernel hand over what was typed (it passes through a work queue) and say whether any of it is unread.
 
 mod activity;
+mod awaited;
 mod call;
 mod family;
 mod file;

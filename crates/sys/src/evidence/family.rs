@@ -39,6 +39,12 @@ impl Handled {
         self.has(libc::SIGALRM) && !self.has(libc::SIGVTALRM)
     }
 
+    /// Whether a signal tells the process of the end of a child. Shells have a handler for it at all times, and those that
+    /// are known as above are none of these.
+    pub(super) fn watches_children(self) -> bool {
+        self.has(libc::SIGCHLD) && !self.has(libc::SIGVTALRM)
+    }
+
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, BufReader};
 use std::ops::{ControlFlow, Range};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The relation of one process to a source.
@@ -91,7 +92,11 @@ pub(super) struct AwaitedInputs {
     pub(super) masters: Vec<u64>,
     /// Sockets, by descriptor.
     pub(super) sockets: Vec<u64>,
-    /// Whether the kernel keeps the set (`epoll`), as for event loops.
+    /// Pipes other than the source, by descriptor.
+    pub(super) pipes: Vec<u64>,
+    /// Processes whose end it waits for, by their `pidfd`.
+    pub(super) processes: Vec<Pid>,
+    /// The kernel keeps the set, as event loops have it.
     pub(super) is_event_loop: bool,
     timeout: Timeout,
     /// The first timer that is armed.
@@ -100,8 +105,9 @@ pub(super) struct AwaitedInputs {
 
 impl AwaitedInputs {
     fn within(timeout: Timeout) -> Self {
-        let (masters, sockets) = (Vec::new(), Vec::new());
-        Self { source: false, masters, sockets, is_event_loop: false, timeout, timer: None }
+        let (masters, sockets, pipes, processes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (source, is_event_loop, timer) = (false, false, None);
+        Self { source, masters, sockets, pipes, processes, is_event_loop, timeout, timer }
     }
 }
 
@@ -178,6 +184,25 @@ impl<'a> Inspected<'a> {
         let words = |pid: Pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok();
         program(self.pid).is_some_and(|own| program(parent.pid) == Some(own))
             && words(self.pid) == words(parent.pid)
+    }
+
+    /// Whether it runs `sleep`, which prints nothing.
+    pub(super) fn is_sleep_command(&self) -> bool {
+        let pid = self.pid;
+        Small::<32>::read(format_args!("/proc/{pid}/comm")).is_ok_and(|name| name.bytes() == b"sleep\n")
+    }
+
+    /// Whether its program is listed as a shell.
+    pub(super) fn is_listed_shell(&self) -> bool {
+        let Ok(program) = std::fs::read_link(format!("/proc/{}/exe", self.pid)) else { return false };
+        let list = std::fs::read("/etc/shells").unwrap_or_default();
+        list.split(|byte| *byte == b'\n').any(|line| line == program.as_os_str().as_encoded_bytes())
+    }
+
+    /// The name that the kernel gives to what a descriptor refers to.
+    pub(super) fn link(&self, descriptor: u64) -> Option<PathBuf> {
+        let pid = self.pid;
+        std::fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).ok()
     }
 
     /// Whether its standard output or error is the terminal. On pipes any output may be the session's.
@@ -310,19 +335,19 @@ impl<'a> Inspected<'a> {
             Match::Same => wanted.source = true,
             Match::Master => wanted.masters.push(descriptor),
             Match::Socket => wanted.sockets.push(descriptor),
-            Match::Anonymous => {
-                wanted.timer = [wanted.timer, self.armed_timer(descriptor)].into_iter().flatten().min();
-            }
-            Match::Pipe | Match::Other => {}
+            Match::Pipe => wanted.pipes.push(descriptor),
+            Match::Anonymous => self.add_anonymous(descriptor, wanted),
+            Match::Other => {}
         }
         Ok(())
     }
 
-    /// The time after which a `timerfd` fires, again and again or once.
-    fn armed_timer(&self, descriptor: u64) -> Option<Duration> {
+    /// A `timerfd` fires after a time, again and again or once; a `pidfd` is ready when its process ends.
+    fn add_anonymous(&self, descriptor: u64, wanted: &mut AwaitedInputs) {
         let pid = self.pid;
-        let text = Small::<512>::read(format_args!("/proc/{pid}/fdinfo/{descriptor}")).ok()?;
-        armed_timer(text.bytes())
+        let Ok(text) = Small::<512>::read(format_args!("/proc/{pid}/fdinfo/{descriptor}")) else { return };
+        wanted.timer = [wanted.timer, armed_timer(text.bytes())].into_iter().flatten().min();
+        wanted.processes.extend(process_behind(text.bytes()));
     }
 
     fn add_selected(&self, limit: u64, set: u64, wanted: &mut AwaitedInputs) -> Result<(), Errno> {
@@ -423,6 +448,12 @@ fn armed_timer(text: &[u8]) -> Option<Duration> {
     Some(armed(b"it_interval: (").unwrap_or(value))
 }
 
+/// The kernel writes `Pid:` and the number; -1: the process has ended and was waited for.
+fn process_behind(text: &[u8]) -> Option<Pid> {
+    let line = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Pid:"))?;
+    decimal(line.trim_ascii()).map(Pid::new)
+}
+
 fn timer_field(text: &[u8], name: &[u8]) -> Option<Duration> {
     let line = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
     let mut numbers = line.strip_suffix(b")")?.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
@@ -432,7 +463,8 @@ fn timer_field(text: &[u8], name: &[u8]) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{armed_timer, epoll_target};
+    use super::{armed_timer, epoll_target, process_behind};
+    use crate::process::Pid;
     use std::time::Duration;
 
     #[test]
@@ -450,6 +482,14 @@ mod tests {
         check("(0, 0)", "(3, 0)", None);
         check("(2", "(0, 0)", None);
         assert_eq!(armed_timer(b"pos:\t0\n"), None);
+    }
+
+    #[test]
+    fn a_descriptor_of_a_process_names_it() {
+        let text = |pid: &str| format!("pos:\t0\nflags:\t02000002\nPid:\t{pid}\nNSpid:\t{pid}\n");
+        assert_eq!(process_behind(text("42").as_bytes()), Some(Pid::new(42)));
+        assert_eq!(process_behind(text("-1").as_bytes()), None);
+        assert_eq!(process_behind(b"pos:\t0\n"), None);
     }
 
     #[test]

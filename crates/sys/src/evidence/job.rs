@@ -5,6 +5,7 @@
 //! end of that wait is looked at itself.
 
 use super::activity::Sample;
+use super::awaited::Awaited;
 use super::call::{Call, Timeout};
 use super::family::{ProcessStat, for_each_thread};
 use super::inspect::{AwaitedInputs, Inspected, Reader};
@@ -117,7 +118,8 @@ impl<'a> Job<'a> {
         let job = self.members_among(members);
         // A relay passes on what the job behind it prints. A reader of keys draws, and goes on reading beside others.
         let may_matter = self.source.kind == InputKind::Line && self.reader.wanted.masters.is_empty();
-        let departed = if may_matter { departed_from(self.source, &job, members) } else { Vec::new() };
+        let departed =
+            if may_matter { departed_from(self.source, &job, members, self.reader) } else { Vec::new() };
         (job, departed)
     }
 
@@ -138,7 +140,7 @@ impl<'a> Job<'a> {
     pub(super) fn finding(&self) -> Finding {
         let own = self.of_reader();
         if self.is_alone() {
-            return own;
+            return if self.was_woken() { Finding::Works } else { own };
         }
         let (before, departed) = (Sample::of(&self.members), Sample::of(&self.departed));
         let mut finding = own;
@@ -179,6 +181,20 @@ impl<'a> Job<'a> {
             });
         }
         ticking
+    }
+
+    /// Whether another process than the one that types woke the reader before the list, by its end or through a pipe: then it
+    /// may be gone from the list.
+    fn was_woken(&self) -> bool {
+        let wanted = &self.reader.wanted;
+        let watches_children =
+            || self.facts(self.reader.pid).is_some_and(|facts| facts.handled.watches_children());
+        if wanted.pipes.is_empty() && wanted.processes.is_empty() && !watches_children() {
+            return false;
+        }
+        let state = ProcessStat::of_thread(self.reader.pid, self.reader.thread).map(|facts| facts.state);
+        let blocked = self.inspected(self.reader.pid).blocked(self.reader.thread);
+        state != Some(b'S') || !matches!(blocked, Ok(Some((_, wanted))) if wanted.source)
     }
 
     fn is_alone(&self) -> bool {
@@ -314,7 +330,14 @@ impl<'a> Job<'a> {
         match self.role(pid, facts) {
             Role::Reader => self.of_sibling_thread(&process, thread, (call, &wanted)),
             Role::Ancestor => self.of_ancestor(&process, call, &wanted),
-            Role::Descendant => self.of_descendant(&process, call, &wanted),
+            Role::Descendant => {
+                let finding = self.of_descendant(&process, call, &wanted);
+                if sleeps(&process, call, &wanted) {
+                    finding.and(self.of_child(&process, facts))
+                } else {
+                    finding
+                }
+            }
             Role::Older if wakes_soon(&process, call, &wanted) => Finding::quiet_for(SHORTEST_WINDOW),
             Role::Older => Finding::Idle,
             Role::Foreground => self.of_other_process(&process, call, &wanted),
@@ -410,6 +433,18 @@ impl<'a> Job<'a> {
             }
             _ => self.clock(Doubt::ProcessTimer),
         }
+    }
+
+    /// A child that sleeps beside a reader of lines may print when its time is over, unless it is `sleep`; and a process that
+    /// waits for the child, or for a pipe from it, may print then.
+    fn of_child(&self, process: &Inspected<'_>, facts: ProcessStat) -> Finding {
+        if self.source.kind != InputKind::Line {
+            return Finding::Idle;
+        }
+        let may_print = process.may_be_heard() && !process.is_sleep_command();
+        let is_awaited =
+            || Awaited::by(self.source, &self.members, self.reader).includes(process.pid(), facts);
+        if may_print || is_awaited() { self.clock(Doubt::ProcessTimer) } else { Finding::Idle }
     }
 
     /// A shell without job control puts background processes into its own group. It starts the one that it waits for

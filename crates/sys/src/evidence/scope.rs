@@ -1,7 +1,8 @@
 //! The processes among which a reader is looked for, and those of them that left the reader's job.
 
+use super::awaited::Awaited;
 use super::family::{ProcessStat, everyone_in, family_of};
-use super::inspect::Inspected;
+use super::inspect::{Inspected, Reader};
 use super::source::Source;
 use crate::process::Pid;
 
@@ -62,16 +63,18 @@ impl Scope {
     }
 }
 
-/// The processes that a job started, that left it for another group or session, and whose output may reach the
-/// terminal. The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its
-/// prompt.
+/// The processes that a job started, that left it for another group or session, and whose output may reach the terminal or
+/// for which a thread of the job waits.
+/// The background jobs of a shell that manages jobs have left it too, and are meant to go on beside its prompt.
 pub(super) fn departed_from(
     source: &Source,
     job: &[(Pid, ProcessStat)],
     members: &Members,
+    reader: &Reader,
 ) -> Vec<(Pid, ProcessStat)> {
     let is_in_job = |pid: Pid| job.iter().find(|(member, _)| *member == pid);
     let mut left: Vec<Departed> = Vec::new();
+    let mut awaited = None;
     for (pid, facts) in members.near.iter().chain(&members.away) {
         if is_in_job(*pid).is_some() {
             continue;
@@ -82,8 +85,10 @@ pub(super) fn departed_from(
         if starter.is_none() && !is_of_job {
             continue;
         }
-        // A shell prints when the command for which it waits is over.
-        let is_heard = starter == Some(true) || Inspected::new(source, *pid, facts.terminal).may_be_heard();
+        // A shell prints when the command is over that it waits for.
+        let is_heard = starter == Some(true)
+            || Inspected::new(source, *pid, facts.terminal).may_be_heard()
+            || awaited.get_or_insert_with(|| Awaited::by(source, job, reader)).includes(*pid, *facts);
         left.push(Departed { pid: *pid, facts: *facts, is_heard });
     }
     left.into_iter().filter(|left| left.is_heard).map(|left| (left.pid, left.facts)).collect()
@@ -93,6 +98,6 @@ pub(super) fn departed_from(
 struct Departed {
     pid: Pid,
     facts: ProcessStat,
-    /// Its output, or that of the process that started it, may reach the terminal.
+    /// Its output, or that of the process that started it, may reach the terminal, or the job waits for it.
     is_heard: bool,
 }

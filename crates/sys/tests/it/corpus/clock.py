@@ -1,6 +1,6 @@
 # Reads the terminal and has a clock beside it, of the kind that the first word names, every so many seconds (the third word). The
 # second word says what it does when the clock strikes: it "prints" a line, or is "silent".
-import ctypes, os, select, signal, struct, subprocess, sys, threading, time
+import ctypes, os, select, signal, socket, struct, subprocess, sys, threading, time
 
 kind, prints, seconds = sys.argv[1], sys.argv[2] == "prints", float(sys.argv[3])
 
@@ -98,4 +98,56 @@ elif kind == "left, pipe":
             if prints:
                 print(line, end="", flush=True)
     threading.Thread(target=copy, daemon=True).start()
+    sys.stdin.readline()
+elif kind == "child":
+    word = "print('tick', flush=True)" if prints else "pass"
+    subprocess.Popen([sys.executable, "-c", f"import time\nwhile True: time.sleep({seconds}); {word}"])
+    sys.stdin.readline()
+elif kind in ("thread's child", "thread's child, own session"):
+    def run():
+        while True:
+            subprocess.run(["sleep", str(seconds)], start_new_session="own" in kind, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            strike()
+    threading.Thread(target=run, daemon=True).start()
+    sys.stdin.readline()
+elif kind.startswith("writer"):
+    # A child without output of its own, and a thread or the main thread that waits for the pipe or socket from it.
+    theirs, ours = [end.detach() for end in socket.socketpair()] if "socket" in kind else os.pipe()
+    if os.fork() == 0:
+        os.closerange(0, 3)
+        if "own session" in kind:
+            os.setsid()
+        while True:
+            end = time.monotonic() + seconds
+            while "works" in kind and time.monotonic() < end:
+                pass
+            time.sleep(max(0, end - time.monotonic()))
+            os.write(ours, b"x")
+    def copy_bytes():
+        while os.read(theirs, 1):
+            strike()
+    if "select" in kind:
+        while 0 not in (found := select.select([0, theirs], [], [])[0]):
+            os.read(theirs, 1)
+            strike()
+    else:
+        threading.Thread(target=copy_bytes, daemon=True).start()
+        sys.stdin.readline()
+elif kind == "pidfd":
+    def start():
+        return os.pidfd_open(subprocess.Popen(["sleep", str(seconds)], start_new_session=True, stdin=subprocess.DEVNULL,
+                                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
+    child = start()
+    while 0 not in select.select([0, child], [], [])[0]:
+        strike()
+        child = start()
+elif kind == "child's end":
+    def start_again(*_):
+        strike()
+        subprocess.Popen(["sleep", str(seconds)], start_new_session=True, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    signal.signal(signal.SIGCHLD, start_again)
+    subprocess.Popen(["sleep", str(seconds)], start_new_session=True, stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sys.stdin.readline()

@@ -293,6 +293,65 @@ pub(super) const CASES: &[Case] = &[
         "exec python3 clock.py \"left, pipe\" prints 0.1",
         "ready",
     ),
+    busy("a child that prints", &["python3"], "exec python3 clock.py \"child\" prints 0.1", "ready"),
+    busy(
+        "a thread's child: prints",
+        &["python3"],
+        "exec python3 clock.py \"thread's child\" prints 0.1",
+        "ready",
+    ),
+    busy(
+        "a thread's child, own session: prints",
+        &["python3"],
+        "exec python3 clock.py \"thread's child, own session\" prints 0.1",
+        "ready",
+    ),
+    busy("a writer, thread: prints", &["python3"], "exec python3 clock.py \"writer\" prints 0.1", "ready"),
+    busy(
+        "a writer, select(): prints",
+        &["python3"],
+        "exec python3 clock.py \"writer, select\" prints 0.1",
+        "ready",
+    ),
+    busy(
+        "a writer, socket: prints",
+        &["python3"],
+        "exec python3 clock.py \"writer, socket\" prints 0.1",
+        "ready",
+    ),
+    busy(
+        "a writer, own session: prints",
+        &["python3"],
+        "exec python3 clock.py \"writer, own session\" prints 0.1",
+        "ready",
+    ),
+    busy(
+        "a writer that works, own session: prints",
+        &["python3"],
+        "exec python3 clock.py \"writer, own session, works\" prints 0.1",
+        "ready",
+    ),
+    busy(
+        "a writer, own session, select(): prints",
+        &["python3"],
+        "exec python3 clock.py \"writer, own session, select\" prints 0.1",
+        "ready",
+    ),
+    busy("a pidfd: prints", &["python3"], "exec python3 clock.py \"pidfd\" prints 0.1", "ready"),
+    busy(
+        "a child's end, by signal: prints",
+        &["python3"],
+        "exec python3 clock.py \"child's end\" prints 0.1",
+        "ready",
+    ),
+    busy(
+        "node: a detached child's end: prints",
+        &["node"],
+        "exec node -e 'const start = () => require(\"child_process\").spawn(\"sleep\", [\"0.1\"], \
+         {detached: true, stdio: \"ignore\"}).on(\"exit\", () => { console.log(\"tick\"); start(); }); \
+         console.log(\"ready\"); start(); process.stdin.on(\"data\", () => {})'",
+        "ready",
+    ),
     busy(
         "setsid: prints beside cat",
         &["setsid"],
