@@ -459,4 +459,6 @@ fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<FollowedPath> {
 pub const HIDDEN: [&str; 4] = ["/run", "/var/run", "/dev", "/proc"];
 
 #[cfg(test)]
+mod home_tests;
+#[cfg(test)]
 pub(crate) mod tests;
