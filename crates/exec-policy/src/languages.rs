@@ -24,7 +24,7 @@ pub(crate) enum Meaning {
 pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
     match program {
         "sed" | "gsed" => sed::meaning(text),
-        "awk" | "gawk" | "mawk" | "nawk" => awk::meaning(text),
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::meaning(text),
         "tar" | "gtar" => checkpoint(text),
         "sqlite3" => sqlite(text),
         "psql" if matches!(option, "P" | "v") => psql_setting(text),

@@ -3,10 +3,10 @@
 
 use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
-use crate::disk::DirectoryMemory;
+use crate::disk::{DirectoryMemory, Disk};
 use crate::machine::Machine;
-use crate::plan::{HIDDEN, Layer, Plan, Ruling};
-use crate::policy::{Access, Network};
+use crate::plan::{HIDDEN, Layer, Plan, PlanError, PlanHistory, PolicyContext, Ruling};
+use crate::policy::{Access, Confined, Network};
 use crate::remedies::Remedies;
 use crate::request::{ConfineStep, Failure, HelperRequest, NetworkKind, Report};
 use crate::start::{Helper, HelperConnection, HelperProgram, StartFailure};
@@ -89,6 +89,8 @@ pub struct NamespacePool {
     sockets: OnceLock<Option<OwnedFd>>,
     /// The authorities of its commands' policies.
     authorities: Mutex<Authorities>,
+    /// Where its commands can have put links.
+    history: Mutex<PlanHistory>,
 }
 
 /// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write
@@ -189,6 +191,7 @@ impl NamespacePool {
             done: Mutex::default(),
             sockets: OnceLock::new(),
             authorities: Mutex::default(),
+            history: Mutex::default(),
         }
     }
 
@@ -213,6 +216,16 @@ impl NamespacePool {
 
     pub(crate) fn began(&self) -> u64 {
         self.began
+    }
+
+    /// Refuses a plan that makes a place writable through a link of an earlier command.
+    pub(crate) fn admit(
+        &self,
+        plan: &Plan,
+        asked: (&Confined, &PolicyContext),
+        files: &Disk,
+    ) -> Result<(), PlanError> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).admit(plan, asked, files)
     }
 
     pub(crate) fn take_memory(&self) -> DirectoryMemory {

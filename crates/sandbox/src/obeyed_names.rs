@@ -108,11 +108,11 @@ pub(crate) const OBEYED_BELOW: [&str; 12] = [
     ".sl/sharedpath",
 ];
 
-/// Names that programs obey in a home directory alone, beside the start-up files of shells: files, and directories with
-/// all that is in them.
-pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
+/// What is obeyed in a home directory alone, beside the start-up files of shells: files, and directories with all that is in them.
+pub(crate) const OBEYED_IN_HOME: [&str; 277] = [
     ".Rprofile",
     ".alacritty.toml",
+    ".ansible.cfg",
     ".antigen",
     ".asdf",
     ".aws",
@@ -120,6 +120,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".bash_completion",
     ".bash_it",
     ".bashrc.d",
+    ".bazelrc",
     ".bun/bin",
     ".bundle",
     ".bunfig.toml",
@@ -173,6 +174,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".config/goose",
     ".config/helix",
     ".config/hg",
+    ".config/husky/init.sh",
     ".config/hypr",
     ".config/i3",
     ".config/jj",
@@ -181,6 +183,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".config/kitty",
     ".config/labwc",
     ".config/lazygit",
+    ".config/leftwm",
     ".config/lesskey",
     ".config/lf",
     ".config/micro",
@@ -200,8 +203,10 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".config/plasma-workspace",
     ".config/pnpm",
     ".config/polybar",
+    ".config/powershell",
     ".config/pypoetry",
     ".config/qtile",
+    ".config/qutebrowser",
     ".config/ranger",
     ".config/river",
     ".config/rofi",
@@ -212,11 +217,14 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".config/sxhkd",
     ".config/systemd",
     ".config/tmux",
+    ".config/tmuxinator",
+    ".config/user-dirs.dirs",
     ".config/uv",
     ".config/vim",
     ".config/waybar",
     ".config/wezterm",
     ".config/xfce4",
+    ".config/xmonad",
     ".config/xonsh",
     ".config/yarn",
     ".config/yazi",
@@ -235,6 +243,8 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".elvish",
     ".emacs",
     ".emacs.d",
+    ".emacs.el",
+    ".erlang",
     ".fnm",
     ".forward",
     ".foundry/bin",
@@ -246,6 +256,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".gemrc",
     ".ghci",
     ".ghcup/bin",
+    ".gnomerc",
     ".gnupg",
     ".goenv",
     ".gradle/gradle.properties",
@@ -253,6 +264,8 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".gradle/init.gradle",
     ".gvimrc",
     ".hgrc",
+    ".huskyrc",
+    ".iex.exs",
     ".inputrc",
     ".ipython",
     ".irbrc",
@@ -281,6 +294,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".local/share/fish",
     ".local/share/flatpak",
     ".local/share/fnm",
+    ".local/share/gh/extensions",
     ".local/share/gnome-shell",
     ".local/share/mise",
     ".local/share/nautilus",
@@ -300,6 +314,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".luarocks/bin",
     ".m2/settings.xml",
     ".mailcap",
+    ".makepkg.conf",
     ".mavenrc",
     ".mkshrc",
     ".muttrc",
@@ -311,6 +326,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".npm-global",
     ".npmrc",
     ".nvm",
+    ".ocamlinit",
     ".oh-my-zsh",
     ".opam",
     ".p10k.zsh",
@@ -329,6 +345,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".rustup",
     ".rvm",
     ".rye",
+    ".sbclrc",
     ".screenrc",
     ".sdkman",
     ".shosts",
@@ -339,6 +356,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".ssh",
     ".subversion",
     ".tcshrc",
+    ".terraformrc",
     ".tmux",
     ".tmux.conf",
     ".volta",
@@ -385,6 +403,11 @@ impl ObeyedName {
         loop {
             let here = rest.clone();
             let part = rest.next()?;
+            if let Some((name, leading)) =
+                (directory == place).then(|| obeyed_from_inside(place, here.clone())).flatten()
+            {
+                return Some(Self { name, directory: place.ancestors().nth(leading)?.to_owned() });
+            }
             if let Some(name) = obeyed(part).or_else(|| obeyed_below(part, here)) {
                 return Some(Self { name, directory });
             }
@@ -457,6 +480,28 @@ fn is_of_a_repository(name: &str) -> bool {
     [".hg/", ".jj/", ".pijul/", ".sl/"].iter().any(|start| name.starts_with(start))
 }
 
+/// A name of [`OBEYED_BELOW`] that begins with the last names of a place (`.config/mise` in a place `.config`), and how many these are.
+fn obeyed_from_inside(place: &Path, here: Iter<'_>) -> Option<(&'static str, usize)> {
+    let last =
+        place.file_name().filter(|last| OBEYED_BELOW.iter().any(|name| is_directory_of(name, last)))?;
+    OBEYED_BELOW.into_iter().filter(|name| is_directory_of(name, last)).find_map(|name| {
+        let parts: Vec<&str> = name.split('/').collect();
+        let is_at = |leading: &usize| {
+            let (outside, inside) = parts.split_at(*leading);
+            let mut above = place.iter().rev();
+            let mut below = here.clone();
+            outside.iter().rev().all(|it| above.next().is_some_and(|name| name.eq_ignore_ascii_case(it)))
+                && inside.iter().all(|it| below.next().is_some_and(|name| name.eq_ignore_ascii_case(it)))
+        };
+        (1..parts.len()).find(is_at).map(|leading| (name, leading))
+    })
+}
+
+fn is_directory_of(name: &str, last: &OsStr) -> bool {
+    let directories = name.rsplit_once('/').map_or("", |(directories, _)| directories);
+    directories.split('/').any(|directory| last.eq_ignore_ascii_case(directory))
+}
+
 fn obeyed_below(first: &OsStr, here: Iter<'_>) -> Option<&'static str> {
     first.as_encoded_bytes().starts_with(b".").then_some(())?;
     let is_at = |name: &&str| {
@@ -512,6 +557,23 @@ mod tests {
         check("/w/vscode/x", None);
         check("/w", None);
         check("/v/.vscode", None);
+    }
+
+    #[test]
+    fn a_name_is_found_also_where_its_place_is_a_directory_of_the_name() {
+        let check = |path: &str, place: &str, expected: Option<(&str, &str)>| {
+            let found = ObeyedName::in_path(Path::new(path), Path::new(place));
+            let found = found.map(|found| (found.name, found.directory));
+            assert_eq!(found, expected.map(|(name, directory)| (name, directory.into())), "{path}");
+        };
+        check("/h/.config/mise/config.toml", "/h/.config", Some((".config/mise", "/h")));
+        check("/h/.Config/MISE", "/h/.Config", Some((".config/mise", "/h")));
+        check("/w/.jj/repo/config.toml", "/w/.jj/repo", Some((".jj/repo/config.toml", "/w")));
+        check("/w/.jj/repo/config.toml", "/w/.jj", Some((".jj/repo/config.toml", "/w")));
+        check("/w/.jj/repo/store", "/w/.jj", None);
+        check("/w/repo/config.toml", "/w/repo", None);
+        check("/h/.config/mise/config.toml", "/h/.config/mise", None);
+        check("/h/.config/other/mise", "/h/.config", None);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! except for looking at the tree of files through [`Files`].
 
 mod expand;
+mod history;
 mod readable;
 mod rendezvous;
 mod rulings;
 
+pub(crate) use history::PlanHistory;
 pub(crate) use rendezvous::tmux_directory;
 pub(crate) use rulings::Rulings;
 
@@ -139,6 +141,19 @@ pub enum PlanError {
         /// The limit of lookups.
         limit: usize,
     },
+    /// A place that is to be writable lies behind a link that an earlier command can have made.
+    #[error(
+        "the sandbox cannot make {} writable: it leads through the link {}, which an earlier command can have made; name {} instead",
+        .path.display(), .link.display(), .end.display()
+    )]
+    LinkOfCommand {
+        /// The place, as the caller wrote it.
+        path: PathBuf,
+        /// The link on the way to it.
+        link: PathBuf,
+        /// The directory or file that it leads to.
+        end: PathBuf,
+    },
     /// This process is in a sandbox already.
     #[error(
         "the sandbox {policy} cannot be set up inside another one: a sandbox of Windlass is already in force here, and holds for \
@@ -237,11 +252,16 @@ pub fn plan_for(
     let can_be_opened =
         |directory: &PathBuf| first.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
     surroundings.barred = files.barred().into_iter().filter(can_be_opened).collect();
-    pool.keep_memory(files.into_memory());
     if surroundings.barred.is_empty() {
+        pool.admit(&first, (confined, &surroundings), &files)?;
+        pool.keep_memory(files.into_memory());
         return Ok(first);
     }
-    plan(confined, &surroundings, pool.machine(), &Disk::default())
+    pool.keep_memory(files.into_memory());
+    let files = Disk::default();
+    let second = plan(confined, &surroundings, pool.machine(), &files)?;
+    pool.admit(&second, (confined, &surroundings), &files)?;
+    Ok(second)
 }
 
 impl Ruling {
@@ -440,5 +460,7 @@ fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<FollowedPath> {
 /// Directories of which a confined command has its own.
 pub const HIDDEN: [&str; 4] = ["/run", "/var/run", "/dev", "/proc"];
 
+#[cfg(test)]
+mod home_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -7,7 +7,7 @@ use crate::files::{Files, Kind};
 use crate::followed_path::FollowedPath;
 use crate::git_config;
 use crate::namespaces::OwnFiles;
-use crate::obeyed_names::{self, OBEYED_IN_HOME, ObeyedName};
+use crate::obeyed_names::{self, OBEYED_BELOW, OBEYED_IN_HOME, ObeyedName};
 use crate::plan::{PolicyContext, Ruling, Rulings, TEMPORARY, ruling_at};
 use crate::policy::Access;
 use std::collections::HashMap;
@@ -197,7 +197,7 @@ fn obeyed_in_writable_parts<'a>(
         let end = ends.entry(part).or_insert_with(|| FollowedPath::of(&home.join(part), files).end);
         *end != workspace && roots.contains(end)
     };
-    OBEYED_IN_HOME.into_iter().filter(move |name: &&'static str| {
+    OBEYED_IN_HOME.into_iter().chain(OBEYED_BELOW).filter(move |name: &&'static str| {
         let name: &'static str = name;
         let mut parts = Path::new(name).ancestors().skip(1).filter(|part| !part.as_os_str().is_empty());
         parts.any(|part| below.iter().any(|root| root == part) || has_rules && leads_to_root(part))
@@ -217,15 +217,16 @@ pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> 
     if below.iter().any(is_ours) {
         return Some(format!("protected: configuration of Windlass ({CONFIGURATION} at any depth)"));
     }
-    // Commands that cannot write to their home often use the temporary directory instead.
-    let is_place = |found: &ObeyedName| found.directory == ruling.path && ruling.origin != TEMPORARY;
+    // Commands that find their home unwritable often take the temporary directory for one.
+    let is_place =
+        |found: &ObeyedName| ruling.path.starts_with(&found.directory) && ruling.origin != TEMPORARY;
     ObeyedName::in_path(path, &ruling.path).filter(is_place).map(|found| obeyed(found.name))
 }
 
 /// The directory in which a path in a writable place has a name that other programs obey there.
 pub(crate) fn obeyed_by_name(rulings: &[Ruling], path: &Path) -> Option<ObeyedName> {
     let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
-    ObeyedName::in_path(path, &ruling.path).filter(|found| found.directory != ruling.path)
+    ObeyedName::in_path(path, &ruling.path).filter(|found| !ruling.path.starts_with(&found.directory))
 }
 
 /// Why a path with such a name stays as it is.

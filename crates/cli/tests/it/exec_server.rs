@@ -2,6 +2,7 @@
 
 mod doors;
 mod files;
+mod links;
 mod policies;
 mod words;
 

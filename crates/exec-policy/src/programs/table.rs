@@ -45,7 +45,7 @@ pub(super) const PROGRAMS: &[Program] = &[
          posix E,r,regexp-extended s,separate u,unbuffered z,null-data sandbox b,binary a help version",
     ),
     program(
-        &["awk", "gawk", "mawk", "nawk"],
+        &["awk", "gawk", "mawk", "nawk", "original-awk"],
         (Posix, Complete),
         "F,field-separator: v,assign: f,file:=file b,characters-as-bytes c,traditional C,copyright \
          d,dump-variables?=write D,debug?=ask e,source:=text E,exec:=file g,gen-pot h,help i,include:=file I,trace \

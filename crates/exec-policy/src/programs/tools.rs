@@ -28,6 +28,18 @@ pub(super) const PROGRAMS: &[Program] = &[
          list-themes h,help V,version P f,force-colorization",
     ),
     program(
+        &["delta"],
+        (Exact, Marked),
+        "pager:=run diff-args,@:=ask config:=file",
+    ),
+    program(
+        &["prove"],
+        (Gnu, Marked),
+        "e,exec:=run harness:=ask formatter:=ask source:=ask P:=ask a,archive:=write rc:=file statefile:=write v,verbose l,lib b,blib \
+         s,shuffle c,color f,failures o,comments m,merge r,recurse q,quiet Q,QUIET p,parse D,dry t T w W I: j,jobs: ext: \
+         state: rules: norc timer h,help H,man V,version",
+    ),
+    program(
         &["svn"],
         (Exact, Partial),
         "diff-cmd:=run diff3-cmd:=run merge-cmd:=run editor-cmd:=run config-option:=ask config-dir:=ask m,message: F,file: r,revision: c,change: l,limit: v,verbose q,quiet u,show-updates x,extensions: \

@@ -257,6 +257,11 @@ fn subcommand_of(words: &[Word], place: usize, look: &mut Look) {
     if let Some((_, why)) = REACHING.iter().find(|(name, _)| *name == subcommand) {
         look.ask_at_least(Strength::UnlessWords(2), *why);
     }
+    if subcommand == "send-pack" {
+        // It does the work of `git push`, so a rule about the one is about the other.
+        let push = [Word::literal("git"), Word::literal("push")];
+        look.readings.push(CommandWords::plain(&[&push[..], arguments].concat()));
+    }
     match subcommand {
         "config" => config(words, place, look),
         "bisect" => after("run", arguments, look),

@@ -113,7 +113,12 @@ const PREFIXES: &[Prefix] = &[
     transparent(&["nohup"], ("", "help version"), 0),
     transparent(&["setsid"], ("cfwhV", "ctty fork wait help version"), 0),
     transparent(
-        &["setarch", "linux32", "linux64", "i386", "x86_64"],
+        &[
+            "setarch", "linux32", "linux64", "uname26", "i386", "i486", "i586", "i686", "athlon", "x86_64",
+            "amd64", "aarch64", "ppc", "ppc32", "ppc64", "ppc64le", "s390", "s390x", "sparc", "sparc32",
+            "sparc64", "mips", "mips32", "mips64", "alpha", "ia64", "parisc", "parisc32", "parisc64",
+            "riscv64",
+        ],
         (
             "BFILRSTXZv3hV",
             "32bit fdpic-funcptrs short-inode addr-compat-layout addr-no-randomize whole-seconds sticky-timeouts read-implies-exec \

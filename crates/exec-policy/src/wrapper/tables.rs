@@ -8,7 +8,7 @@ use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
 /// Programs whose first operand is a script, unless options give them one.
-const SCRIPT_FIRST: [&str; 6] = ["sed", "gsed", "awk", "gawk", "mawk", "nawk"];
+const SCRIPT_FIRST: [&str; 7] = ["sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk"];
 
 /// Programs that run the code of a project anyway. A word that may turn out to be an option adds nothing to that.
 const RUNS_PROJECTS: [&str; 8] = ["cargo", "npm", "npx", "pnpm", "go", "rake", "pip", "pip3"];

@@ -11,7 +11,7 @@ const VAGUE: &str = " alacritty ansible apply arch arch-chroot argv0 asciinema b
     dbus-launch dchroot distcc distrobox-enter dotenv dropbear-ssh dsh dtrace dtruss dzdo entr env-cmd envconsul envdir \
     envuidgid fab fakechroot faketime fghack firejail flatpak-spawn foot gamemoderun gdb gdbserver gksu gksudo \
     gnome-terminal gosu gpg-agent heaptrack hugectl hyperfine ifne intercept-build ip isolate jexec kcov kdesu kdesudo \
-    keep-one-running kitty konsole ktrace landrun leaks libtool lldb lockf lxc-attach lxc-execute mangohud minijail0 \
+    keep-one-running kitty konsole ktrace landrun lckdo leaks libtool lldb lockf lxc-attach lxc-execute mangohud minijail0 \
     mispipe mosh mpiexec mpirun multilog nodemon npm-run-all nq nsjail numactl optirun parallel-ssh pdsh pee perf pgrphack \
     primusrun proot proxychains proxychains4 pssh qsub retry rlwrap rr rsh run-one run-one-constantly run-one-until-failure \
     run-one-until-success run-p run-parts run-s run-this-one run0 runcon salloc samply sandbox-exec sbatch scan-build \

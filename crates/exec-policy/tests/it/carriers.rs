@@ -43,6 +43,20 @@ const CARRYING: &[&str] = &[
     "setarch x86_64 -R git push",
     "setarch -R git push",
     "linux32 git push",
+    "uname26 git push",
+    "uname26 -R git push",
+    "i686 git push",
+    "lckdo x git push",
+    "lckdo -W 5 x git push",
+    "prove -v -e 'git push #' x.t",
+    "prove -ve 'git push' x.t",
+    "prove --exec 'git push' x.t",
+    "prove --exec='git push' x.t",
+    "prove --exe 'git push' x.t",
+    "original-awk 'BEGIN{system(\"git push\")}'",
+    "original-awk 'BEGIN{\"git push\"|getline}'",
+    "delta --pager='git push'",
+    "delta --pager 'git push' a b",
     "unbuffer git push",
     "unbuffer -p git push",
     "expect -c 'spawn git push'",
@@ -444,6 +458,20 @@ fn a_rule_for_a_carrier_does_not_allow_what_it_runs() {
     };
     let allowed: Vec<_> = CARRYING.iter().filter(is_allowed).collect();
     assert!(allowed.is_empty(), "{} are allowed: {allowed:#?}", allowed.len());
+}
+
+#[test]
+fn a_rule_about_git_push_is_about_its_plumbing_too() {
+    for (verdict, default) in [("forbid", "allow"), ("ask", "allow"), ("allow", "forbid")] {
+        let rules = rules(&format!(
+            "default = \"{default}\"\n[[rule]]\ncommand = [\"git\", \"push\"]\nverdict = \"{verdict}\"\n"
+        ));
+        let judged = |line: &str| rules.judge_script(line, ShellKind::Bash).verdict;
+        let expected = judged("git push origin");
+        for line in ["git send-pack origin", "git -C x send-pack origin main", "git-send-pack origin"] {
+            assert_eq!(judged(line), expected, "{line}");
+        }
+    }
 }
 
 /// A program that is allowed by its name, or that needs no rule, with what stays allowed then.

@@ -1,6 +1,6 @@
 //! The settings in force, and the context that agents get at the beginning.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use windlass_agent::{ApprovalMode, HistoryEntry, ItemOrigin, prompt};
@@ -44,7 +44,7 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
     let loaded = load_settings(&places, &request).context("the settings cannot be used")?;
     let mut roots = loaded.settings.workspace_write.writable_roots.clone();
     for added in &options.add_dir {
-        roots.push(absolute(added)?);
+        roots.push(added_directory(added)?);
     }
     let mut deny_read = loaded.settings.deny_read.clone();
     deny_read.extend(options.deny_read.iter().cloned());
@@ -74,7 +74,21 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("there is no directory {}", path.display()))
 }
 
-/// The command-line options that override settings.
+/// A directory of `--add-dir`, with the links in its path: the sandbox opens none that a command can have made.
+fn added_directory(path: &Path) -> Result<PathBuf> {
+    let real = absolute(path)?;
+    let written = Config::working_directory()?.join(path);
+    let mut normal = PathBuf::new();
+    for part in written.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            _ => normal.push(part),
+        }
+    }
+    Ok(if normal == real { real } else { written })
+}
+
+/// The options that are settings too.
 fn overrides(options: &AgentOptions) -> Vec<String> {
     let mut words = options.config.clone();
     let mut set = |key: &str, value: &str| words.push(format!("{key}={}", quoted(value)));

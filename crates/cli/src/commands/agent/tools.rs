@@ -105,7 +105,7 @@ pub(crate) fn sandbox(configured: &Configured) -> Policy {
         confined.temporary =
             Temporary { common: !words.exclude_slash_tmp, own: !words.exclude_tmpdir_env_var };
         for root in &configured.roots {
-            let place = Pattern::new(root.to_string_lossy()).resolved(&configured.directory, None);
+            let place = Pattern::plain(root).resolved(&configured.directory, None);
             confined = confined.with(place, Access::Write);
         }
     }

@@ -122,6 +122,21 @@ fn a_directory_that_is_added_may_be_written_too() {
 }
 
 #[test]
+fn an_added_directory_that_is_a_link_in_the_workspace_opens_nothing() {
+    for (linked, expected) in [(true, false), (false, true)] {
+        let mut stage = Stage::playing(vec![always(exec("echo here > ../beside/file")), always(say("done"))])
+            .with("sandbox_workspace_write.exclude_slash_tmp = true");
+        stage.write("beside/.keep", "");
+        let above = stage.home().to_owned();
+        let link = if linked { stage.work().join("d") } else { above.join("d") };
+        std::os::unix::fs::symlink(above.join("beside"), &link).expect("it can be made");
+        stage.run(&["--add-dir", link.to_str().expect("text"), "write"]).well();
+        assert_eq!(stage.home().join("beside/file").exists(), expected, "{}", link.display());
+        stage.finish();
+    }
+}
+
+#[test]
 fn an_ephemeral_conversation_leaves_no_file() {
     let mut stage = Stage::playing(vec![always(exec("true")), always(say("forget me"))]);
     stage.run(&["--ephemeral", "go"]).well();

@@ -203,3 +203,33 @@ fn a_server_whose_settings_cannot_be_read_does_not_start_unless_its_sandbox_is_n
     assert!(told.contains("sandbox_mode") && told.contains("--sandbox"), "{told}");
     assert_eq!(serve(&["--sandbox", "read-only"]).0, Some(0));
 }
+
+#[test]
+fn a_directory_behind_a_link_of_a_command_is_no_workspace_of_a_later_command() {
+    for layers in ["all", "landlock"] {
+        let mut trial = Trial::of(&format!("linked-{layers}"), &["--sandbox-layers", layers]);
+        let outside = windlass_testkit::Scratch::below(std::path::Path::new("/var/tmp"), "app-behind-a-link");
+        let work = trial.app.home.path().join("work");
+        std::fs::create_dir(work.join("d")).expect("it can be made");
+        let link = format!("rmdir d && ln -s '{}' d", outside.path().display());
+        let params = json!({
+            "command": ["/bin/sh", "-c", link], "sandboxPolicy": { "type": "workspaceWrite" },
+        });
+        assert_eq!(trial.app.request("command/exec", &params).expect("it runs")["exitCode"], 0);
+        std::fs::write(work.join("d/direct"), "").expect("the link leads outside");
+        std::fs::remove_file(outside.path().join("direct")).expect("it was made there");
+        let params = json!({
+            "command": ["/bin/sh", "-c", "echo x > file"], "permissionProfile": ":workspace", "cwd": work.join("d"),
+        });
+        let outcome = trial.app.request("command/exec", &params);
+        assert_eq!(outside.names(), Vec::<String>::new(), "{layers}: {outcome:?}");
+        let refusal = outcome.expect_err("it is refused").to_string();
+        assert!(refusal.contains("an earlier command can have made"), "{refusal}");
+        let params = json!({
+            "command": ["/bin/sh", "-c", "echo x > file"], "permissionProfile": ":workspace", "cwd": outside.path(),
+        });
+        assert_eq!(trial.app.request("command/exec", &params).expect("it runs")["exitCode"], 0, "{layers}");
+        assert_eq!(outside.names(), ["file"], "{layers}");
+        trial.end();
+    }
+}

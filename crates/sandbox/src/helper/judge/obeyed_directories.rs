@@ -65,7 +65,8 @@ impl Judge<'_> {
         let Some(place) = ruling_at(&self.order.rulings, file).filter(|it| it.access == Access::Write) else {
             return false;
         };
-        match obeyed.directory == place.path {
+        // A place may be a directory of the name itself (`.jj`), but not the file, which a rule names then.
+        match place.path.starts_with(&obeyed.directory) && !place.path.starts_with(file) {
             true => place.origin != TEMPORARY,
             false => {
                 obeyed.directory.starts_with(&place.path) && self.is_older(&obeyed.directory) == Some(true)

@@ -56,4 +56,21 @@ pub(super) const TRAPS: &[Trap] = &[
                   .config/mise/config.toml .ipython/profile_default/startup/x.py; do mkdir -p $(dirname ~/$file); cp ~/f ~/$file; done",
         after: "cd ~; rm f; find .config .hgrc .yarnrc.yml .shrc .yashrc .tcshrc .local .ipython -type f -exec cat {} + | sh",
     },
+    Trap {
+        name: "settings that are not there yet in a writable part of a home",
+        before: "mkdir -p ~/.config ~/.local/share",
+        rules: &["--writable", "~/.config", "--writable", "~/.local/share"],
+        command: "echo \"$EVIL\" > e; for file in mise/config.toml mise.toml husky/init.sh powershell/profile.ps1 xmonad/xmonad.hs \
+                  user-dirs.dirs ../.local/share/gh/extensions/gh-x/gh-x; do f=~/.config/$file; mkdir -p $(dirname $f); cp e $f; done; \
+                  mkdir m; cp e m/config.toml; mv m ~/.config/mise",
+        after: "cd ~/.config; cat mise/config.toml mise.toml husky/init.sh powershell/profile.ps1 xmonad/xmonad.hs user-dirs.dirs \
+                ../.local/share/gh/extensions/gh-x/gh-x | sh",
+    },
+    Trap {
+        name: "the configuration of a repository of another kind whose directory a rule names",
+        before: "mkdir -p .jj/store .hg/store",
+        rules: &["--writable", ".jj", "--writable", ".hg"],
+        command: "mkdir -p .jj/repo r; echo \"$EVIL\" | tee .hg/hgrc r/config.toml > .jj/repo/config.toml; rmdir .jj/repo; mv r .jj/repo",
+        after: "cat .hg/hgrc .jj/repo/config.toml | sh",
+    },
 ];
