@@ -193,11 +193,20 @@ impl Threads {
         first(&path, &line)
     }
 
+    /// Whether the user has said anything in a thread. One without is not offered: a program that was killed, or that still waits for the
+    /// first message, leaves such a file.
+    pub fn has_user_message(&self, id: &ThreadId) -> bool {
+        let Ok(file) = self.open(id) else { return false };
+        let is_user = |line: Vec<u8>| line.starts_with(item_beginning(ItemOrigin::User).as_bytes());
+        BufReader::new(file).split(b'\n').map_while(Result::ok).any(is_user)
+    }
+
     /// The newest thread that a person began in this directory, or anywhere.
     pub fn last(&self, directory: Option<&Path>) -> Option<ThreadId> {
         let fits = |id: &ThreadId| {
             let facts = self.facts(id).ok()?;
-            (facts.parent.is_none() && directory.is_none_or(|asked| facts.directory == asked)).then_some(())
+            let fits = facts.parent.is_none() && directory.is_none_or(|asked| facts.directory == asked);
+            (fits && self.has_user_message(id)).then_some(())
         };
         self.list().into_iter().find(|id| fits(id).is_some())
     }
@@ -221,6 +230,7 @@ impl Threads {
         let file = opened.map_err(|source| RecordError::Io { path: path.clone(), source })?;
         let mut record = Record::over(file, path, &facts.id)?;
         record.write(&Line::Thread { version: VERSION, facts })?;
+        record.is_provisional = true;
         Ok(record)
     }
 
@@ -281,6 +291,17 @@ impl std::fmt::Display for Holder {
 pub(crate) struct Record {
     file: File,
     path: PathBuf,
+    /// It is new, and the user has said nothing yet: its file goes when it is dropped.
+    is_provisional: bool,
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if self.is_provisional {
+            // A leftover is not offered either.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 impl Record {
@@ -288,7 +309,7 @@ impl Record {
     fn over(file: File, path: PathBuf, id: &str) -> Result<Self, RecordError> {
         let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         match rustix::fs::flock(&file, lock) {
-            Ok(()) => Ok(Self { file, path }),
+            Ok(()) => Ok(Self { file, path, is_provisional: false }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 let holder = Holder::of(&file);
                 Err(RecordError::Busy { id: id.to_owned(), path, holder })
@@ -299,7 +320,9 @@ impl Record {
 
     pub(crate) fn item(&mut self, entry: &HistoryEntry) -> Result<(), RecordError> {
         let text = item_line(entry);
-        self.append(&text)
+        self.append(&text)?;
+        self.is_provisional &= entry.origin != ItemOrigin::User;
+        Ok(())
     }
 
     pub(crate) fn compacted(&mut self, entries: &[HistoryEntry]) -> Result<(), RecordError> {
@@ -346,7 +369,11 @@ fn line_text(line: &Line<'_>) -> String {
 /// Writes the item's own bytes into the line, so that a reader gets exactly the same bytes.
 fn item_line(entry: &HistoryEntry) -> String {
     let one_line = entry.item.json().replace(['\n', '\r'], " ");
-    format!("{{\"type\":\"item\",\"origin\":\"{}\",\"item\":{one_line}}}\n", entry.origin.name())
+    format!("{}\"item\":{one_line}}}\n", item_beginning(entry.origin))
+}
+
+fn item_beginning(origin: ItemOrigin) -> String {
+    format!("{{\"type\":\"item\",\"origin\":\"{}\",", origin.name())
 }
 
 fn first(path: &Path, line: &str) -> Result<ThreadFacts, RecordError> {
@@ -485,7 +512,8 @@ mod tests {
     #[test]
     fn two_programs_do_not_write_one_thread() {
         let scratch = Scratch::new("record");
-        let (threads, id, record) = begun(&scratch);
+        let (threads, id, mut record) = begun(&scratch);
+        record.item(&entry("one")).unwrap();
         let error = threads.resume(&id).unwrap_err().to_string();
         let file = threads.path(&id).display().to_string();
         let holder = format!("{file} is locked by process {}", std::process::id());
@@ -494,6 +522,21 @@ mod tests {
         threads.resume(&id).unwrap();
         let other = ThreadId::new(SystemTime::now());
         assert!(matches!(threads.load(&other), Err(RecordError::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_thread_without_a_users_message_is_neither_offered_nor_kept() {
+        let scratch = Scratch::new("record");
+        let (threads, real, mut record) = begun(&scratch);
+        record.item(&entry("one")).unwrap();
+        drop(record);
+        let empty = ThreadId::new(SystemTime::now() + std::time::Duration::from_secs(1));
+        let facts = ThreadFacts { id: empty.to_string(), directory: "/w".into(), ..ThreadFacts::default() };
+        let mut record = threads.begin(&facts).unwrap();
+        record.item(&HistoryEntry { origin: ItemOrigin::Context, item: Item::user("rules") }).unwrap();
+        assert_eq!(threads.last(None), Some(real.clone()), "it waits for the first message");
+        drop(record);
+        assert_eq!(threads.list(), [real]);
     }
 
     proptest! {

@@ -12,6 +12,7 @@ mod installing;
 mod instructions;
 mod passphrase;
 mod secrets;
+mod trust;
 
 use std::io;
 use std::path::PathBuf;
@@ -202,7 +203,8 @@ pub fn import(bytes: &[u8], places: &Places, options: &ImportOptions) -> Result<
         return Err(ImportError::TooLarge);
     }
     let tar = age::decrypt(bytes, &options.passphrase)?;
-    let files = archive::unpack(&tar)?;
+    let mut files = archive::unpack(&tar)?;
+    trust::keep(&mut files, places);
     installing::install(&files, places, options.existing)
 }
 

@@ -221,6 +221,21 @@ fn what_differs_is_listed_and_stays_until_told_otherwise() {
     assert_eq!((again.added.len(), again.unchanged.len()), (0, 7));
 }
 
+/// Trust was lost on the machine that the export came from.
+#[test]
+fn an_import_changes_no_trust_and_an_unchanged_export_differs_in_nothing() {
+    let plain = "model = 'x'\n[tools]\n[projects.'/x']\ntrust_level = 'trusted'\n[projects.'/u']\ntrust_level = 'untrusted'\n";
+    let world = World::with_user("trust-stays", plain);
+    let bytes = export(&world.places, &exporting(Secrets::LeaveOut)).unwrap().bytes;
+    let imported = import(&bytes, &world.places, &importing(Existing::Refuse)).unwrap();
+    assert_eq!(imported.unchanged, [world.places.user_file().unwrap()]);
+    world.user(&plain.replace("'x'", "'other'"));
+    let error = import(&bytes, &world.places, &importing(Existing::Refuse)).unwrap_err();
+    assert!(matches!(error, ImportError::Differs { .. }), "{error}");
+    import(&bytes, &world.places, &importing(Existing::Replace)).unwrap();
+    assert_eq!(world.read("home/.config/windlass/config.toml"), plain);
+}
+
 #[test]
 fn links_in_the_way_are_not_written_through() {
     let bytes = export(&furnished("in-the-way").places, &exporting(Secrets::LeaveOut)).unwrap().bytes;

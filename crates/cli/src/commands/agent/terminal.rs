@@ -136,7 +136,7 @@ impl TerminalContext<'_> {
 
     fn say_how_to_go_on(self, root: &ThreadId, front: &mut TerminalIo) -> Result<()> {
         let kept = super::deps::threads(&self.configured.loaded.settings, self.options, self.config);
-        if kept.is_some() {
+        if kept.is_some_and(|threads| threads.has_user_message(root)) {
             let line = Line::of(lines::Paint::Dim, &format!("go on with: windlass agent resume {root}"));
             return front.say(&[Line::blank(), line]);
         }

@@ -74,6 +74,9 @@ pub(super) fn list(order: &AgentThreads, config: &Config) -> Result<Exit> {
         if facts.parent.is_some() || (!order.all && facts.directory != here) || listed >= MOST_LISTED {
             continue;
         }
+        if !files.has_user_message(&id) {
+            continue;
+        }
         listed += 1;
         let task = first_words(&files, &id);
         let began = std::time::UNIX_EPOCH + std::time::Duration::from_secs(facts.began);

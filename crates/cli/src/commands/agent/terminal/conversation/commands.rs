@@ -117,6 +117,7 @@ impl Conversation<'_> {
             .filter(|id| {
                 files.facts(id).is_ok_and(|facts| facts.parent.is_none() && facts.directory == *here)
             })
+            .filter(|id| files.has_user_message(id))
             .take(MOST_LISTED);
         let line = |id: ThreadId| {
             let words = threads::first_words(&files, &id);
