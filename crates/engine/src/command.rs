@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_sandbox::Plan;
+use windlass_sys::directory::HeldDirectory;
 use windlass_sys::pty::Size;
 
 /// One command and the circumstances it runs in.
@@ -17,6 +18,8 @@ pub struct CommandSpec {
     pub argv0: Option<OsString>,
     /// Where it runs. Absolute.
     pub directory: PathBuf,
+    /// The directory that this path must lead to, for commands that were approved with it. Another one in its place is refused.
+    pub held_directory: Option<Arc<HeldDirectory>>,
     /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
     /// What it reads and writes.
@@ -56,6 +59,7 @@ impl CommandSpec {
             argv: argv.into_iter().map(Into::into).collect(),
             argv0: None,
             directory: directory.into(),
+            held_directory: None,
             environment: Vec::new(),
             io: Io::Pipes(Stdin::Closed),
             streams: Streams::Apart,

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
+use windlass_sys::directory::DirectoryIdentity;
 use windlass_sys::limits::{OpenFiles, ProcessLimits};
 use windlass_sys::mark::{Halves, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid, Process};
@@ -39,6 +40,8 @@ pub struct Command<'a> {
     pub environment: Vec<CString>,
     /// Where it runs.
     pub directory: CString,
+    /// Which directory that must be, if it was decided before.
+    pub identity: Option<DirectoryIdentity>,
     /// What it reads and writes.
     pub stdio: Stdio<'a>,
     /// The mark of its session.
@@ -197,6 +200,7 @@ fn order(command: Command<'_>) -> LaunchRequest {
         arguments: command.arguments,
         environment: command.environment,
         directory: command.directory,
+        identity: command.identity,
         terminal: matches!(command.stdio, Stdio::Terminal { .. }),
         door: command.door,
         mark: command.mark.and_then(|(runtime_tag, mark)| runtime_tag.halves(mark)),
@@ -266,6 +270,7 @@ impl HelperConnection {
             arguments: &helper.arguments,
             environment: &[],
             directory: c"/",
+            identity: None,
             stdio: Stdio::Pipes { stdin, stdout, stderr },
             // It takes on its session's when it has one. Until then it ends when we hang up.
             mark: None,

@@ -50,6 +50,7 @@ pub use secrets::looks_secret;
 pub use session_queue::CallTicket;
 pub use shims::{PassedOn, Pending, ShimFailure, ShimStarted, Shims};
 /// How to start a program of ours that works in a sandbox.
+pub use windlass_engine::HeldDirectory;
 pub use windlass_engine::sandbox::HelperProgram;
 /// What commands may touch.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};

@@ -2,6 +2,8 @@
 
 mod callers;
 mod half_open;
+mod impostors;
+mod in_flight;
 mod owners;
 mod secret_files;
 mod secrets;
