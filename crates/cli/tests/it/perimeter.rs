@@ -3,7 +3,6 @@
 mod callers;
 mod half_open;
 mod impostors;
-mod in_flight;
 mod owners;
 mod secret_files;
 mod secrets;
