@@ -43,7 +43,7 @@ impl Denied {
             Self::Unidentified => {
                 "the calling process is gone or cannot be identified, and may be a command in a sandbox: keep the \
                  connection open until the reply, or connect over unix://"
-            },
+            }
         }
     }
 }

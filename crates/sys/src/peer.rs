@@ -251,7 +251,8 @@ impl Commands {
         let mut confined: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
         if !confined.is_empty() {
             let own = Own::now();
-            let is_more = |pid: Pid| own.as_ref().is_some_and(|own| own.compared_with(pid) == PeerConfinement::More);
+            let is_more =
+                |pid: Pid| own.as_ref().is_some_and(|own| own.compared_with(pid) == PeerConfinement::More);
             confined.retain(|pid| is_more(*pid));
         }
         Self { confined }

@@ -192,7 +192,9 @@ impl Execution {
         let Some(held) = self.held.clone() else {
             let path = Shown::of_path(&self.directory.resolved);
             let path = path.text();
-            return Err(format!("{path}: there was no such directory when the command was shown; nothing was run"));
+            return Err(format!(
+                "{path}: there was no such directory when the command was shown; nothing was run"
+            ));
         };
         if self.directory.is_link() {
             let path = self.directory.resolved.to_str().ok_or(UNPRINTABLE_DIRECTORY)?;

@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use windlass_llm::{Call, ToolSpec};
 use windlass_patch::Heredoc;
-use windlass_tools::{Call as ToolCall, CallTicket, Dismissal, HeldDirectory, Person, Policy, Progress, Reply, Toolbox};
+use windlass_tools::{
+    Call as ToolCall, CallTicket, Dismissal, HeldDirectory, Person, Policy, Progress, Reply, Toolbox,
+};
 
 use super::ToolContext;
 use super::patch::Patcher;

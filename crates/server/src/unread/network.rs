@@ -64,8 +64,7 @@ pub(crate) fn is_on_this_machine(address: SocketAddr) -> bool {
     // Nothing is sent: connecting such a socket only looks for the route.
     let mut there = address;
     there.set_ip(ip);
-    let any: IpAddr =
-        if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any: IpAddr = if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let from = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(there)?;
         socket.local_addr()

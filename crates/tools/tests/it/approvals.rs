@@ -176,7 +176,11 @@ fn an_approved_command_does_not_run_in_a_directory_that_took_the_place_of_the_sh
             let person = Arc::new(Exchanging(bench.home())) as Arc<dyn Person>;
             let reply = bench.call_with(tool, call, |call| call.person = Some(person)).await;
             assert!(!bench.home().join("other/here").exists(), "{tool}: {}", reply.text);
-            assert!(reply.is_error && reply.text.contains("another directory is there now"), "{}", reply.text);
+            assert!(
+                reply.is_error && reply.text.contains("another directory is there now"),
+                "{}",
+                reply.text
+            );
         });
     }
 }
