@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_sandbox::Plan;
+use windlass_sys::directory::HeldDirectory;
 use windlass_sys::pty::Size;
 
 /// One command and the circumstances in which it runs.
@@ -17,6 +18,8 @@ pub struct CommandSpec {
     pub argv0: Option<OsString>,
     /// Its working directory. Absolute.
     pub directory: PathBuf,
+    /// The directory that this path must lead to, for commands that were approved with it. Another one in its place is refused.
+    pub held_directory: Option<Arc<HeldDirectory>>,
     /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
     /// Its standard streams: pipes or a terminal.
@@ -57,6 +60,7 @@ impl CommandSpec {
             argv: argv.into_iter().map(Into::into).collect(),
             argv0: None,
             directory: directory.into(),
+            held_directory: None,
             environment: Vec::new(),
             io: Io::Pipes(Stdin::Closed),
             streams: Streams::Apart,

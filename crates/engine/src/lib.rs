@@ -71,6 +71,7 @@ pub use windlass_output::{Offset, Span};
 pub use windlass_proxy::Announcement;
 pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
+pub use windlass_sys::directory::{DirectoryIdentity, HeldDirectory};
 pub use windlass_sys::evidence::{Doubt, Endpoint, InputKind};
 pub use windlass_sys::limits::ProcessLimits;
 pub use windlass_sys::peer;

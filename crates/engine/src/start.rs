@@ -13,6 +13,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use windlass_sandbox::{Access, ConfineStep, NamespacePool, Plan, StartFailure};
+use windlass_sys::directory::{DirectoryIdentity, HeldDirectory};
 use windlass_sys::limits::OpenFiles;
 use windlass_sys::mark::{Mark, RuntimeTag};
 use windlass_sys::process::Process;
@@ -66,6 +67,16 @@ pub enum StartError {
         /// The error of the kernel.
         #[source]
         source: Errno,
+    },
+    /// The working directory is another one than the approved one.
+    #[error(
+        "working directory {}: another directory is there now than the one that was approved; nothing was run: call again to \
+         have it approved",
+        .directory.display()
+    )]
+    DirectoryReplaced {
+        /// The path.
+        directory: PathBuf,
     },
     /// Every pseudo-terminal of the machine is in use.
     #[error("out of pseudo-terminals: the machine's limit (kernel.pty.max) is reached")]
@@ -236,6 +247,7 @@ struct Call {
     arguments: Vec<CString>,
     environment: Vec<CString>,
     directory: CString,
+    identity: Option<DirectoryIdentity>,
     memory_files: Vec<OwnedFd>,
 }
 
@@ -257,6 +269,7 @@ impl Call {
             arguments,
             environment: spec.environment.iter().map(c_variable).collect::<Result<_, _>>()?,
             directory: c_string(spec.directory.as_os_str(), "working directory")?,
+            identity: spec.held_directory.as_deref().map(HeldDirectory::identity),
         })
     }
 
@@ -291,6 +304,7 @@ impl Call {
             arguments: self.arguments.clone(),
             environment: self.environment.clone(),
             directory: self.directory.clone(),
+            identity: self.identity,
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
@@ -342,6 +356,7 @@ impl Call {
             arguments: &self.arguments,
             environment: &self.environment,
             directory: &self.directory,
+            identity: self.identity,
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
@@ -355,6 +370,9 @@ impl Call {
 
     fn explain(&self, spec: &CommandSpec, step: SpawnStep, errno: Errno) -> StartError {
         match step {
+            SpawnStep::Directory if errno == Errno::STALE && self.identity.is_some() => {
+                StartError::DirectoryReplaced { directory: spec.directory.clone() }
+            }
             SpawnStep::Directory => {
                 StartError::Directory { directory: spec.directory.clone(), source: errno }
             }

@@ -502,6 +502,7 @@ fn start_command(order: &LaunchRequest, inherited: &[OwnedFd]) -> Result<Process
         arguments: &order.arguments,
         environment: &order.environment,
         directory: &order.directory,
+        identity: order.identity,
         stdio: if order.terminal {
             Stdio::Terminal { slave: stdin }
         } else {

@@ -9,6 +9,7 @@ use crate::denial::{Denial, Operation};
 use crate::policy::Network;
 use rustix::io::Errno;
 use std::ffi::CString;
+use windlass_sys::directory::DirectoryIdentity;
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::mark::Halves;
 
@@ -37,6 +38,7 @@ pub(crate) struct LaunchRequest {
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
     pub(crate) directory: CString,
+    pub(crate) identity: Option<DirectoryIdentity>,
     pub(crate) terminal: bool,
     /// Variables that contain the address of the egress listener, with [`DOOR`] for its port.
     pub(crate) door: Vec<CString>,
@@ -244,6 +246,10 @@ impl LaunchRequest {
         out.list(&self.arguments, |out, text| out.block(text.as_bytes()));
         out.list(&self.environment, |out, text| out.block(text.as_bytes()));
         out.block(self.directory.as_bytes());
+        out.flag(self.identity.is_some());
+        let DirectoryIdentity { device, inode } = self.identity.unwrap_or_default();
+        out.large(device);
+        out.large(inode);
         out.flag(self.terminal);
         out.list(&self.door, |out, text| out.block(text.as_bytes()));
         for limit in [self.mark, self.open_files] {
@@ -264,6 +270,7 @@ impl LaunchRequest {
             arguments: from.list(Reader::c_string)?,
             environment: from.list(Reader::c_string)?,
             directory: from.c_string()?,
+            identity: from.identity()?,
             terminal: from.flag()?,
             door: from.list(Reader::c_string)?,
             mark: from.limit()?,
@@ -377,6 +384,7 @@ mod tests {
             arguments: vec![c"true".into(), c"".into()],
             environment: vec![c"A=1".into()],
             directory: c"/w".into(),
+            identity: Some(DirectoryIdentity { device: 1, inode: 2 }),
             terminal: true,
             door: vec![c"HTTP_PROXY=http://127.0.0.1:{door}".into()],
             mark: Some(Halves { soft: 1 << 40, hard: u64::MAX }),

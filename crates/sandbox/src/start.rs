@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
+use windlass_sys::directory::DirectoryIdentity;
 use windlass_sys::limits::{OpenFiles, ProcessLimits};
 use windlass_sys::mark::{Halves, Mark, RuntimeTag};
 use windlass_sys::process::{self, Pid, Process};
@@ -39,7 +40,9 @@ pub struct Command<'a> {
     pub environment: Vec<CString>,
     /// Its working directory.
     pub directory: CString,
-    /// Its standard streams.
+    /// Which directory that must be, if it was decided before.
+    pub identity: Option<DirectoryIdentity>,
+    /// What it reads and writes.
     pub stdio: Stdio<'a>,
     /// The mark of its session.
     pub mark: Option<(RuntimeTag, Mark)>,
@@ -198,6 +201,7 @@ fn order(command: Command<'_>) -> LaunchRequest {
         arguments: command.arguments,
         environment: command.environment,
         directory: command.directory,
+        identity: command.identity,
         terminal: matches!(command.stdio, Stdio::Terminal { .. }),
         door: command.door,
         mark: command.mark.and_then(|(runtime_tag, mark)| runtime_tag.halves(mark)),
@@ -267,6 +271,7 @@ impl HelperConnection {
             arguments: &helper.arguments,
             environment: &[],
             directory: c"/",
+            identity: None,
             stdio: Stdio::Pipes { stdin, stdout, stderr },
             // The helper takes on its session's mark when it gets one. Until then it ends when the runtime closes the
             // channel.

@@ -1,8 +1,8 @@
 //! Checks the process behind a connection: a server rejects a caller that is confined more than the server itself.
 //!
 //! A confined command could otherwise have a server do what its sandbox denies. A socket cannot be hidden from every
-//! command that can see its directory or its port, but the server can inspect the process that connected. Over TCP it
-//! finds that process only on this machine, and not always; where it does not, the token protects.
+//! command that can see its directory or its port, but the process that connected can be looked at. Over TCP it can be
+//! found only on this machine; callers from elsewhere are admitted by the token alone.
 
 mod rejected;
 
@@ -40,7 +40,10 @@ impl Denied {
             Self::OtherUser => {
                 "the calling process belongs to another user, and this server asks for no token"
             }
-            Self::Unidentified => "the calling process is gone or cannot be identified",
+            Self::Unidentified => {
+                "the calling process is gone or cannot be identified, and may be a command in a sandbox: keep the \
+                 connection open until the reply, or connect over unix://"
+            }
         }
     }
 }
@@ -123,28 +126,51 @@ async fn judge_tcp(ours: SocketAddr, theirs: SocketAddr, access: &Access) -> Res
     // The search reads hundreds of small files, which blocks.
     let looked = tokio::task::spawn_blocking(move || match without_token {
         true => judge_without_token(ours, theirs),
-        false if is_confined(ours, theirs) => Err(Denied::Confined),
-        false => Ok(()),
+        false => judge_with_token(ours, theirs),
     });
     looked.await.unwrap_or(Err(Denied::Unidentified))
 }
 
-/// With a token, the server looks only for commands in a sandbox of Windlass: clients may connect for every request.
-fn is_confined(ours: SocketAddr, theirs: SocketAddr) -> bool {
-    match network::owner(theirs, ours) {
-        Owned::By(owner) => peer::is_held_in_a_sandbox(owner.inode),
-        Owned::Gone | Owned::Untold => false,
+/// With a token, only commands in a sandbox of ours are looked for: clients may connect for every request. A caller on this
+/// machine that has closed its socket is not served: a confined command could say everything at once and be gone. Nor is one
+/// whose socket no process has open while such commands can reach this port: a descriptor that is on its way through a Unix
+/// socket is in no process's table.
+fn judge_with_token(ours: SocketAddr, theirs: SocketAddr) -> Result<(), Denied> {
+    let owner = match network::owner(theirs, ours) {
+        Owned::By(owner) => owner,
+        Owned::Gone if network::is_on_this_machine(theirs) => return Err(Denied::Unidentified),
+        // Another machine, or a network of its own, such as a container's.
+        Owned::Gone => return Ok(()),
+        Owned::Untold => return judge_unseen(theirs),
+    };
+    match peer::sandboxed_holder_of_socket(owner.inode) {
+        Holder::Unconfined | Holder::Unknown => Ok(()),
+        Holder::Confined => Err(Denied::Confined),
+        // The descriptors of other users are hidden from us unless we are root, and commands of ours remain of our user.
+        Holder::PerhapsConfined if is_of_other_user(owner) => Ok(()),
+        Holder::PerhapsConfined => Err(Denied::Unidentified),
     }
 }
 
-/// Without a token the caller must be of the same user, or root, and still be alive: a confined command could send
-/// everything at once and exit before the server looks for it. A process that hides its descriptors is rejected while
-/// confined processes of Windlass can reach this port.
+fn is_of_other_user(owner: network::Owner) -> bool {
+    let user = rustix::process::geteuid();
+    !user.is_root() && owner.user != user.as_raw()
+}
+
+/// Where the kernel tells nothing of sockets.
+fn judge_unseen(theirs: SocketAddr) -> Result<(), Denied> {
+    let may_be_confined = network::is_on_this_machine(theirs) && peer::sandboxed_commands_share_network();
+    if may_be_confined { Err(Denied::Unidentified) } else { Ok(()) }
+}
+
+/// Without a token the caller must be of the same user, or root, and still be there: a confined command could say
+/// everything at once and be gone before it is looked for. A process that hides its descriptors is not served while
+/// confined processes of ours can reach this port.
 fn judge_without_token(ours: SocketAddr, theirs: SocketAddr) -> Result<(), Denied> {
     let owner = match network::owner(theirs, ours) {
         Owned::By(owner) => owner,
         Owned::Gone => return Err(Denied::Unidentified),
-        Owned::Untold => return Ok(()),
+        Owned::Untold => return judge_unseen(theirs),
     };
     let user = rustix::process::geteuid().as_raw();
     if owner.user != user && owner.user != 0 {

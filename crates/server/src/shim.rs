@@ -9,6 +9,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
-use windlass_engine::{Pid, is_stopped};
+use windlass_engine::{DirectoryIdentity, HeldDirectory, Pid, is_stopped};
 use windlass_tools::{Call, Delivery, Outcome, PassedOn, Reply, ShimFailure, Toolbox};
 
 /// The directory of the shims' sockets, below the state directory.
@@ -48,7 +49,10 @@ struct Request {
     tool: String,
     arguments: Map<String, Value>,
     ceiling_ms: u64,
-    /// The owner of the session that the call starts. Absent from runtimes that are older than owners.
+    /// The device and number of the directory that a person approved the call for. The caller holds it.
+    #[serde(default)]
+    directory: Option<(u64, u64)>,
+    /// The owner of the session that the call starts. A runtime from before there were owners does not say it.
     #[serde(default)]
     owner: Option<String>,
     /// Whether the caller acknowledges that its own client has the reply. Older runtimes do not.
@@ -68,6 +72,7 @@ impl Request {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
             ceiling_ms: u64::try_from(call.ceiling.as_millis()).unwrap_or(u64::MAX),
+            directory: call.directory.as_ref().map(|held| held.identity()).map(|it| (it.device, it.inode)),
             owner: call.owner.clone(),
             acknowledges: call.tool != GREETING,
             remarks: call.remarks.clone(),
@@ -387,9 +392,12 @@ impl Caller {
     pub async fn call(&mut self) -> io::Result<Call> {
         // timer: a caller that sends nothing must not keep its connection.
         let request = tokio::time::timeout(REQUEST_PATIENCE, receive(&mut self.stream)).await;
-        let Request { tool, arguments, ceiling_ms, owner, acknowledges, remarks, protocol: _ } = request??;
+        let Request { tool, arguments, ceiling_ms, directory, owner, acknowledges, remarks, protocol: _ } =
+            request??;
         self.acknowledges = acknowledges;
         let mut call = Call::new(tool, arguments);
+        let held = directory.map(|(device, inode)| DirectoryIdentity { device, inode });
+        call.directory = held.map(|identity| Arc::new(HeldDirectory::of_other_process(identity)));
         call.owner = owner;
         call.remarks = remarks;
         call.ceiling = Duration::from_millis(ceiling_ms);

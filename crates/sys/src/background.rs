@@ -42,6 +42,7 @@ pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
         arguments: &plan.arguments,
         environment: &plan.environment,
         directory: c".",
+        identity: None,
         stdio: Stdio::Pipes {
             stdin: nothing.as_fd(),
             stdout: report.theirs.as_fd(),

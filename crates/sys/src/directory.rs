@@ -1,19 +1,75 @@
-//! Creates directories, and chooses where on its disk the file system puts them.
+//! Holding a directory; making one, and where on its disk the file system puts it.
 
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, IFlags, Mode, OFlags, RenameFlags, ioctl_getflags, ioctl_setflags, mkdirat, openat,
-    renameat_with, unlinkat,
+    AtFlags, CWD, IFlags, Mode, OFlags, RenameFlags, fstat, ioctl_getflags, ioctl_setflags, mkdirat, open,
+    openat, renameat_with, unlinkat,
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Makes a directory with this mode and those above it, unless it is there; and places it on the disk at a distance
-/// from the other entries of its parent, where the file system has a way to ask for that.
+/// Which directory it is, whatever its path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DirectoryIdentity {
+    /// The number of its device.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+}
+
+/// A directory that is held open: no other one gets its identity meanwhile.
+#[derive(Debug)]
+pub struct HeldDirectory {
+    hold: Option<OwnedFd>,
+    identity: DirectoryIdentity,
+}
+
+impl HeldDirectory {
+    /// Holds the directory that a path leads to.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let hold = open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let about = fstat(&hold)?;
+        let identity = DirectoryIdentity { device: about.st_dev, inode: about.st_ino };
+        Ok(Self { hold: Some(hold), identity })
+    }
+
+    /// A directory that another process holds.
+    pub fn of_other_process(identity: DirectoryIdentity) -> Self {
+        Self { hold: None, identity }
+    }
+
+    /// Which one it is.
+    pub fn identity(&self) -> DirectoryIdentity {
+        self.identity
+    }
+
+    /// Its path, without links.
+    pub fn path(&self) -> io::Result<PathBuf> {
+        let hold = self.hold.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        std::fs::read_link(format!("/proc/self/fd/{}", hold.as_raw_fd()))
+    }
+}
+
+impl PartialEq for HeldDirectory {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+}
+
+impl Eq for HeldDirectory {}
+
+impl std::hash::Hash for HeldDirectory {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.identity.hash(state);
+    }
+}
+
+/// Makes a directory with this mode and those above it, unless it is there; and makes it at a distance from what else is in
+/// the one above it, if the file system can be told to.
 ///
 /// ext4 puts a file near its directory, and a directory near the one above. Where it has no journal, as in many small
 /// virtual machines, it also keeps clear of what was deleted within the last minutes and looks at all of it again for

@@ -53,6 +53,7 @@ pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guar
         arguments: &plan.arguments,
         environment: &environment,
         directory: c"/",
+        identity: None,
         stdio: Stdio::Pipes {
             stdin: lifeline.theirs.as_fd(),
             stdout: nowhere.as_fd(),

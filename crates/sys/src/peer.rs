@@ -42,8 +42,39 @@ pub fn of_unix_socket(socket: impl AsFd) -> PeerConfinement {
     if process.is_alive() { confinement } else { PeerConfinement::Unknown }
 }
 
+/// Whether a client may trust the server at the other end of a Unix socket: the process that listens is of this user or root,
+/// and no command in a sandbox of Windlass, which could have put its own socket in the place of the server's.
+pub fn is_trustworthy_server(socket: impl AsFd) -> bool {
+    let Some(credentials) = credentials(socket.as_fd()) else { return false };
+    if credentials.uid != 0 && credentials.uid != rustix::process::geteuid().as_raw() {
+        return false;
+    }
+    // A process of a namespace above or beside ours has no number here; commands of ours live below.
+    let Some(pid) = number_in(&credentials) else { return true };
+    let process = match peer_pidfd(&socket) {
+        Ok(pidfd) => Some(Process::held(pid, pidfd)),
+        Err(Errno::NOPROTOOPT) => Process::open(pid).ok(),
+        Err(_) => None,
+    };
+    let is_command = mark::on_own_process(pid) && of_process(pid) != PeerConfinement::NoMore;
+    // Looked at last, as above. Of a process that is gone nothing is known: it may have been a command, with a child that
+    // goes on.
+    match process.is_some_and(|process| process.is_alive()) {
+        true => !is_command,
+        false => Commands::now().confined.is_empty(),
+    }
+}
+
 /// The process in the credentials of a Unix socket's peer; `None` where this namespace has no number for it.
 pub(crate) fn pid_of(socket: BorrowedFd<'_>) -> Option<Pid> {
+    credentials(socket).as_ref().and_then(number_in)
+}
+
+fn number_in(credentials: &libc::ucred) -> Option<Pid> {
+    u32::try_from(credentials.pid).ok().filter(|pid| *pid != 0).map(Pid::new)
+}
+
+fn credentials(socket: BorrowedFd<'_>) -> Option<libc::ucred> {
     // rustix has a pid there that cannot be 0, and the kernel writes 0 for a process of another namespace.
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = libc::socklen_t::try_from(size_of::<libc::ucred>()).ok()?;
@@ -57,8 +88,7 @@ pub(crate) fn pid_of(socket: BorrowedFd<'_>) -> Option<Pid> {
             &raw mut length,
         )
     };
-    let pid = u32::try_from(credentials.pid).ok().filter(|pid| answer == 0 && *pid != 0);
-    pid.map(Pid::new)
+    (answer == 0).then_some(credentials)
 }
 
 fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {
@@ -188,15 +218,55 @@ pub fn holder_of_socket(inode: u64) -> Holder {
     }
 }
 
-/// Whether a process of this user in one of our sandboxes holds a socket. Much cheaper than to look for every holder:
-/// only processes that bear a mark are looked at, and asking for one is a single system call. None of our confined
-/// processes can shed its mark.
-pub fn is_held_in_a_sandbox(inode: u64) -> bool {
-    let marked: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
-    let own = if marked.is_empty() { None } else { Own::now() };
-    own.is_some_and(|own| {
-        marked.iter().any(|pid| own.compared_with(*pid) == PeerConfinement::More && holds_socket(*pid, inode))
-    })
+/// The same for callers that show a token, who may be confined by others: only commands that Windlass confined count as
+/// `Confined`. Much cheaper while none of these can reach this network: only processes that bear a mark are looked at then,
+/// and asking for one is a single system call. No confined process of ours can shed its mark.
+pub fn sandboxed_holder_of_socket(inode: u64) -> Holder {
+    let commands = Commands::now();
+    if commands.hold(inode) {
+        return Holder::Confined;
+    }
+    if !commands.share_network() {
+        return Holder::Unknown;
+    }
+    // A descriptor that is on its way through a Unix socket is in no process's table.
+    match processes().find(|pid| holds_socket(*pid, inode)) {
+        // It was on its way a moment ago.
+        Some(pid) if Commands::now().confined.contains(&pid) => Holder::Confined,
+        Some(_) => Holder::Unconfined,
+        None => Holder::PerhapsConfined,
+    }
+}
+
+/// Whether a command that Windlass confined can connect to ports of this network.
+pub fn sandboxed_commands_share_network() -> bool {
+    Commands::now().share_network()
+}
+
+/// The processes that Windlass confined, of any runtime of this user.
+struct Commands {
+    confined: Vec<Pid>,
+}
+
+impl Commands {
+    fn now() -> Self {
+        let mut confined: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
+        if !confined.is_empty() {
+            let own = Own::now();
+            let is_more =
+                |pid: Pid| own.as_ref().is_some_and(|own| own.compared_with(pid) == PeerConfinement::More);
+            confined.retain(|pid| is_more(*pid));
+        }
+        Self { confined }
+    }
+
+    fn hold(&self, inode: u64) -> bool {
+        self.confined.iter().any(|pid| holds_socket(*pid, inode))
+    }
+
+    fn share_network(&self) -> bool {
+        self.confined.iter().any(|pid| may_share_network(*pid))
+    }
 }
 
 fn processes() -> impl Iterator<Item = Pid> {
@@ -244,7 +314,7 @@ mod tests {
         let (one, _other) = UnixStream::pair().unwrap();
         let inode = rustix::fs::fstat(&one).unwrap().st_ino;
         assert_eq!(holder_of_socket(inode), Holder::Unconfined);
-        assert!(!is_held_in_a_sandbox(inode));
+        assert!(matches!(sandboxed_holder_of_socket(inode), Holder::Unconfined | Holder::Unknown));
         drop(one);
         assert!(matches!(holder_of_socket(inode), Holder::Unknown | Holder::PerhapsConfined));
     }

@@ -7,6 +7,7 @@
 mod slots;
 
 use self::slots::{Low, Table};
+use crate::directory::DirectoryIdentity;
 use crate::limits::{Bound, OpenFiles, ProcessLimits};
 use crate::mark::{Halves, Mark, RuntimeTag};
 use crate::process::{Pid, Process};
@@ -27,6 +28,8 @@ pub struct Launch<'a> {
     pub environment: &'a [CString],
     /// The working directory.
     pub directory: &'a CStr,
+    /// Which directory that must be. Another one in its place is refused with `ESTALE`.
+    pub identity: Option<DirectoryIdentity>,
     /// Descriptors 0, 1 and 2: borrowed, so the caller closes its copies of the child's ends when it sees fit.
     pub stdio: Stdio<'a>,
     /// The session's mark, where it can be set.
@@ -140,6 +143,7 @@ fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFail
         arguments: arguments.as_ptr(),
         environment: environment.as_ptr(),
         directory: launch.directory.as_ptr(),
+        identity: launch.identity,
         descriptors: std::array::from_fn(number),
         controlling_terminal: matches!(launch.stdio, Stdio::Terminal { .. }),
         passed: std::array::from_fn(|place| number(OWN + place)),
@@ -182,6 +186,7 @@ struct ChildSetup<'a> {
     arguments: *const *const c_char,
     environment: *const *const c_char,
     directory: *const c_char,
+    identity: Option<DirectoryIdentity>,
     descriptors: [c_int; OWN],
     controlling_terminal: bool,
     passed: [c_int; MOST_PASSED],
@@ -287,6 +292,7 @@ fn become_the_program(order: &ChildSetup<'_>) -> Result<(), SpawnStep> {
         // before 5.9 does not have the call, and then they stay open.
         libc::syscall(libc::SYS_close_range, first_unused, libc::c_uint::MAX, 0);
         check(libc::chdir(order.directory), SpawnStep::Directory)?;
+        check(is_wanted_directory(order.identity), SpawnStep::Directory)?;
         unblock_signals();
         libc::execve(order.program, order.arguments, order.environment);
     }
@@ -309,6 +315,27 @@ unsafe fn own_descriptors(order: &ChildSetup<'_>) -> c_int {
             if answer < 0 { -1 } else { 0 }
         },
     }
+}
+
+/// Whether the directory that was entered is the wanted one: a link or another directory can have taken its place. Looked at
+/// after it was entered, so that nothing can be exchanged any more.
+///
+/// # Safety
+/// Only in the child.
+unsafe fn is_wanted_directory(wanted: Option<DirectoryIdentity>) -> c_int {
+    let Some(wanted) = wanted else { return 0 };
+    // SAFETY: the kernel fills the structure, which any bytes are a value of; `errno` is this thread's.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        if libc::stat(c".".as_ptr(), &raw mut about) < 0 {
+            return -1;
+        }
+        if about.st_dev == wanted.device && about.st_ino == wanted.inode {
+            return 0;
+        }
+        *libc::__errno_location() = libc::ESTALE;
+    }
+    -1
 }
 
 fn check(answer: c_int, step: SpawnStep) -> Result<(), SpawnStep> {

@@ -17,7 +17,6 @@ use crate::toolbox::Toolbox;
 
 /// The longest a call waits for a person's decision.
 const LONGEST_ASKING: Duration = Duration::from_secs(300);
-const UNPRINTABLE_DIRECTORY: &str = "the working directory is a link to a path that is not UTF-8; nothing was run: name a directory without links";
 
 /// The command that a call is about to start.
 struct Proposal {
@@ -26,8 +25,8 @@ struct Proposal {
 }
 
 impl Toolbox {
-    /// Refuses a call that would start a command which rules forbid, or which a person did not approve. A call that a
-    /// person approved runs in the directory that they saw, wherever its path leads by then.
+    /// Refuses a call that would start what rules forbid, or what a person did not approve. A call that a person approved
+    /// runs in the directory that they saw. If its path leads to another one by then, the call is refused.
     pub(crate) async fn approve(&self, call: &mut Call) -> Result<(), ToolError> {
         let Some(rules) = self.options().rules.clone() else { return Ok(()) };
         // Refused here as the tool would: a call whose circumstances cannot be read must not continue without a
@@ -38,8 +37,10 @@ impl Toolbox {
             Verdict::Forbid => Err(forbidden(&proposal.judgement)),
             Verdict::Ask => {
                 ask(&proposal, &rules, call).await?;
-                let pinned = proposal.execution.pin_directory(&mut call.arguments);
-                if pinned { Ok(()) } else { Err(ToolError(UNPRINTABLE_DIRECTORY.to_owned())) }
+                let pinned = proposal.execution.pin_directory(&mut call.arguments).map_err(ToolError)?;
+                // What was approved before, for running without the sandbox, holds as well.
+                call.directory.get_or_insert(pinned);
+                Ok(())
             }
         }
     }

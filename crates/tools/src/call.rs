@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use windlass_engine::HeldDirectory;
 use windlass_engine::sandbox::Policy;
 use windlass_output::Shown;
 
@@ -29,6 +30,8 @@ pub struct Call {
     pub person: Option<Arc<dyn Person>>,
     /// The policy for the command that this call starts, if it differs from the toolbox's.
     pub sandbox: Option<Policy>,
+    /// The directory that a person approved it for: it runs in no other.
+    pub directory: Option<Arc<HeldDirectory>>,
     /// The owner of a session that this call has another runtime start; here the toolbox knows it.
     pub owner: Option<String>,
     /// The treatment of a session that this call started, if the call is dropped before its reply.
@@ -67,6 +70,7 @@ impl Call {
             progress: None,
             person: None,
             sandbox: None,
+            directory: None,
             owner: None,
             dismissal: Dismissal::GoOn,
             remarks: Vec::new(),

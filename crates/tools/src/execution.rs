@@ -4,8 +4,10 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use windlass_engine::HeldDirectory;
 use windlass_exec_policy::changes_what_runs;
 use windlass_output::{Shown, beyond_ascii};
 
@@ -26,6 +28,8 @@ pub struct Execution {
     /// The shell that was asked for; `None` for the usual one.
     shell: Option<PathBuf>,
     directory: ResolvedPath,
+    /// The directory itself, held: what is at its path can be exchanged while a person decides.
+    held: Option<Arc<HeldDirectory>>,
     /// Changes of the environment; `None` removes.
     environment: Vec<(String, Option<String>)>,
     stdin: Option<String>,
@@ -93,10 +97,12 @@ impl Toolbox {
         }
         let workdir = arguments.path("workdir")?;
         let directory = workdir.map_or_else(|| self.directory().to_owned(), |it| self.directory().join(it));
+        let (directory, held) = held_directory(directory);
         let mut execution = Execution {
             command,
             shell: None,
-            directory: ResolvedPath::of(directory),
+            directory,
+            held,
             environment: Vec::new(),
             stdin: None,
             terminal: false,
@@ -120,6 +126,17 @@ impl Toolbox {
             execution.detached = arguments.text("lifetime")?.as_deref() == Some("detached");
         }
         Ok(Some(execution))
+    }
+}
+
+const UNPRINTABLE_DIRECTORY: &str = "the working directory is a link to a path that is not UTF-8; nothing was run: name a directory without links";
+
+/// Opens a directory first and then says where it is, so that the path belongs to the directory that is held.
+fn held_directory(given: PathBuf) -> (ResolvedPath, Option<Arc<HeldDirectory>>) {
+    let held = HeldDirectory::open(&given).ok();
+    match held.as_ref().and_then(|held| held.path().ok()) {
+        Some(resolved) => (ResolvedPath { given, resolved }, held.map(Arc::new)),
+        None => (ResolvedPath::of(given), None),
     }
 }
 
@@ -166,15 +183,24 @@ impl Execution {
         details
     }
 
-    /// Fixes the call's directory to this one, even if a link is changed meanwhile. `false`: that path cannot be
-    /// written as JSON.
-    pub fn pin_directory(&self, arguments: &mut Map<String, Value>) -> bool {
-        if !self.directory.is_link() {
-            return true;
+    /// Makes a call run where this says, even if a link is changed meanwhile, and gives the directory that it must be in.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot run there.
+    pub fn pin_directory(&self, arguments: &mut Map<String, Value>) -> Result<Arc<HeldDirectory>, String> {
+        let Some(held) = self.held.clone() else {
+            let path = Shown::of_path(&self.directory.resolved);
+            let path = path.text();
+            return Err(format!(
+                "{path}: there was no such directory when the command was shown; nothing was run"
+            ));
+        };
+        if self.directory.is_link() {
+            let path = self.directory.resolved.to_str().ok_or(UNPRINTABLE_DIRECTORY)?;
+            arguments.insert("workdir".into(), path.into());
         }
-        let Some(path) = self.directory.resolved.to_str() else { return false };
-        arguments.insert("workdir".into(), path.into());
-        true
+        Ok(held)
     }
 
     fn command(&self) -> Detail {

@@ -50,7 +50,8 @@ pub use report::denials_json;
 pub use secrets::looks_secret;
 pub use session_queue::CallTicket;
 pub use shims::{PassedOn, Pending, ShimFailure, ShimStarted, Shims};
-/// How to start this program as a helper in a sandbox.
+/// How to start a program of ours that works in a sandbox.
+pub use windlass_engine::HeldDirectory;
 pub use windlass_engine::sandbox::HelperProgram;
 /// The policies for commands.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};

@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use windlass_llm::{Call, ToolSpec};
 use windlass_patch::Heredoc;
-use windlass_tools::{Call as ToolCall, CallTicket, Dismissal, Person, Policy, Progress, Reply, Toolbox};
+use windlass_tools::{
+    Call as ToolCall, CallTicket, Dismissal, HeldDirectory, Person, Policy, Progress, Reply, Toolbox,
+};
 
 use super::ToolContext;
 use super::patch::Patcher;
@@ -141,8 +143,8 @@ impl ProcessToolsShared {
         if let Some(heredoc) = script.as_deref().and_then(Heredoc::find) {
             return self.patch(call, heredoc, &arguments).await;
         }
-        let sandbox = match self.sandbox(tool, &mut arguments).await {
-            Ok(sandbox) => sandbox,
+        let (sandbox, directory) = match self.sandbox(tool, &mut arguments).await {
+            Ok(granted) => granted,
             Err(refusal) => return refusal,
         };
         let note = script.map(|script| CommandNote { id: call.id.0.clone(), script });
@@ -150,7 +152,7 @@ impl ProcessToolsShared {
             self.report.tell(EventKind::CommandStarted(note.clone())).await;
         }
         let unfinished = Unfinished { note: note.clone(), report: self.report.clone() };
-        let call = ToolCall { ticket, ..self.tool_call(call, (tool, arguments), sandbox) };
+        let call = ToolCall { ticket, directory, ..self.tool_call(call, (tool, arguments), sandbox) };
         let reply = self.toolbox.call(call).await;
         unfinished.finished();
         let reply = reply.unwrap_or_else(Reply::error);
@@ -193,15 +195,19 @@ impl ProcessToolsShared {
         }
     }
 
-    /// The policy for a command: the one with the grants, or no confinement if the user approves it.
-    async fn sandbox(&self, tool: &str, arguments: &mut Map<String, Value>) -> Result<Policy, Output> {
+    /// What a command may touch: what is granted, or everything if a person says so; then with the directory that they saw.
+    async fn sandbox(
+        &self,
+        tool: &str,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<(Policy, Option<Arc<HeldDirectory>>), Output> {
         let asked = arguments.remove("sandbox_permissions");
         let why = arguments.remove("justification");
         arguments.remove("prefix_rule");
         let escalates = asked.as_ref().and_then(Value::as_str) == Some("require_escalated");
         let policy = self.patches.policy();
         if !escalates || matches!(policy, Policy::FullAccess | Policy::External) {
-            return Ok(policy);
+            return Ok((policy, None));
         }
         let Some(prompter) = self.prompter.as_ref().filter(|_| self.can_ask()) else {
             return Err(Output::refused(
@@ -209,18 +215,18 @@ impl ProcessToolsShared {
                  Nothing was run; do it within the sandbox, or say what you would need.",
             ));
         };
-        // Invalid arguments are rejected by the tool itself.
-        let Some(execution) = self.toolbox.execution(tool, arguments) else { return Ok(policy) };
+        // Arguments that cannot be used are for the tool to refuse.
+        let Some(execution) = self.toolbox.execution(tool, arguments) else { return Ok((policy, None)) };
         let execution = execution.without_sandbox();
         let why = why.as_ref().and_then(Value::as_str).unwrap_or("the model gives no reason");
         let mut details = execution.details();
         details.push(reason(&format!("to run without the sandbox: {why}")));
         let asking = self.approved.ask(&**prompter, &self.me, (execution.clone(), details));
         match asking.await {
-            Decision::Yes | Decision::Always if execution.pin_directory(arguments) => Ok(Policy::FullAccess),
-            Decision::Yes | Decision::Always => Err(Output::refused(
-                "nothing was run: the working directory is a link to a path that is not UTF-8",
-            )),
+            Decision::Yes | Decision::Always => match execution.pin_directory(arguments) {
+                Ok(held) => Ok((Policy::FullAccess, Some(held))),
+                Err(reason) => Err(Output::refused(reason)),
+            },
             Decision::No(reason) => Err(Output::refused(format!("nothing was run: {}", declined(&reason)))),
         }
     }

@@ -95,6 +95,7 @@ fn at_a_terminal(home: &Home, script: &str) -> (pty::Pty, Process) {
         arguments: &["sh", "-c", script].map(|word| c_string(word.as_ref())),
         environment: &[state, path].map(|variable| c_string(variable.as_ref())),
         directory: c"/",
+        identity: None,
         stdio: spawn::Stdio::Terminal { slave: rustix::fd::AsFd::as_fd(&terminal.slave) },
         mark: None,
         open_files: None,

@@ -2,6 +2,7 @@
 
 mod callers;
 mod half_open;
+mod impostors;
 mod owners;
 mod secret_files;
 mod secrets;

@@ -47,6 +47,7 @@ impl Engine {
             arguments: helper.arguments.clone(),
             environment: Vec::new(),
             directory: CString::from(c"/"),
+            identity: None,
             stdio: Stdio::Pipes { stdin: stream, stdout: stream, stderr: nothing.as_fd() },
             mark: Some((self.inner.runtime_tag, mark)),
             open_files: Some(self.inner.open_files),

@@ -95,6 +95,7 @@ impl Engine {
             arguments: one_shot.arguments,
             environment: Vec::new(),
             directory: CString::from(c"/"),
+            identity: None,
             stdio: Stdio::Pipes { stdin: input.as_fd(), stdout: output.as_fd(), stderr: theirs.as_fd() },
             mark: Some((self.inner.runtime_tag, mark)),
             open_files: Some(self.inner.open_files),

@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use windlass_sys::directory::DirectoryIdentity;
 use windlass_sys::mark::Halves;
 
 /// Writes a message.
@@ -85,6 +86,12 @@ impl Reader<'_> {
     pub(crate) fn maybe(&mut self) -> Option<Option<u64>> {
         let given = self.flag()?;
         Some(Some(self.large()?).filter(|_| given))
+    }
+
+    pub(crate) fn identity(&mut self) -> Option<Option<DirectoryIdentity>> {
+        let given = self.flag()?;
+        let identity = DirectoryIdentity { device: self.large()?, inode: self.large()? };
+        Some(Some(identity).filter(|_| given))
     }
 
     pub(crate) fn large(&mut self) -> Option<u64> {

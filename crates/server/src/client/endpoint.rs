@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
-use tokio::net::TcpStream;
 use tokio::net::unix::pipe;
+use tokio::net::{TcpStream, UnixStream};
+use windlass_engine::peer;
 
 use super::ClientOptions;
 use super::error::ClientError;
@@ -122,6 +124,10 @@ impl Endpoint {
             Self::Program(command) => start(command).map_err(unreachable),
             Self::Unix(path) => {
                 let stream = socket_path::connect(path).await.map_err(unreachable)?;
+                // A command can put its own socket in the place of a server's, where it may write.
+                if token.is_some() && !trustworthy(&stream).await {
+                    return Err(ClientError::Impostor { endpoint: self.to_string() });
+                }
                 let asked = UpgradeRequest { endpoint: self, host: "localhost", path: "/", token };
                 handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
             }
@@ -160,7 +166,14 @@ impl Endpoint {
     }
 }
 
-/// The host in `HOST:PORT`, without the brackets of an IPv6 address.
+/// Whether a token may be shown to the process that listens there. The process table may have to be read, which blocks.
+async fn trustworthy(stream: &UnixStream) -> bool {
+    let Ok(descriptor) = stream.as_fd().try_clone_to_owned() else { return false };
+    let looked = tokio::task::spawn_blocking(move || peer::is_trustworthy_server(descriptor));
+    looked.await.unwrap_or(false)
+}
+
+/// The host in `HOST:PORT`, without the brackets of an address.
 fn host_of(authority: &str) -> &str {
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)

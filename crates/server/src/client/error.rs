@@ -23,7 +23,16 @@ pub enum ClientError {
         /// The reason.
         reason: String,
     },
-    /// The server rejects clients without the right token.
+    /// A process listens that must not see the token.
+    #[error(
+        "the process that listens at {endpoint} is of another user, runs in a sandbox, or cannot be identified, so the token was \
+         not shown to it: start the server again at a path that no sandboxed command may write"
+    )]
+    Impostor {
+        /// Where it was tried.
+        endpoint: String,
+    },
+    /// Somebody is there and lets nobody in without the right token.
     #[error("{endpoint} asks for a token, and {}", if *.shown { "not for this one" } else { "none was given" })]
     Token {
         /// The address.

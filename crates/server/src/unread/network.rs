@@ -2,7 +2,7 @@
 //! accepting data, so a write reveals nothing. If both ends are on this machine, as behind loopback addresses, the
 //! kernel reports over netlink which halves of a socket are shut.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -56,7 +56,24 @@ pub(crate) fn owner(at: SocketAddr, to: SocketAddr) -> Owned {
     }
 }
 
-/// The bit of the reading half in the kernel's mask (`RCV_SHUTDOWN`).
+/// Whether an address is one of this machine's, in the network of this process: a packet to it would come from itself.
+pub(crate) fn is_on_this_machine(address: SocketAddr) -> bool {
+    let ip = address.ip().to_canonical();
+    if ip.is_loopback() {
+        return true;
+    }
+    // Nothing is sent: connecting such a socket only looks for the route.
+    let mut there = address;
+    there.set_ip(ip);
+    let any: IpAddr = if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let from = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect(there)?;
+        socket.local_addr()
+    });
+    from.is_ok_and(|from| from.ip() == ip)
+}
+
+/// The half of a socket that is read, as the kernel counts them.
 const READING: u8 = 1;
 
 /// The kernel's answer about a socket.
@@ -179,7 +196,7 @@ fn long_number(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
+    use std::net::{Shutdown, TcpListener, TcpStream};
 
     use proptest::prelude::*;
 
@@ -250,6 +267,16 @@ mod tests {
         let nowhere = SocketAddr::from(([192, 0, 2, 1], remote.port()));
         assert_eq!(look_at(nowhere, local), Ok(Seen::Nobody));
         assert_eq!(look_at(SocketAddr::from((Ipv6Addr::LOCALHOST, remote.port())), local), Ok(Seen::Nobody));
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_told_from_others() {
+        for ip in ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"] {
+            assert!(is_on_this_machine((ip.parse::<IpAddr>().expect("an address"), 1).into()), "{ip}");
+        }
+        for ip in ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1"] {
+            assert!(!is_on_this_machine((ip.parse::<IpAddr>().expect("an address"), 1).into()), "{ip}");
+        }
     }
 
     proptest! {

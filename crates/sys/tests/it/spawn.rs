@@ -29,6 +29,7 @@ fn printed_after(argv: &[&str], passed: &[BorrowedFd<'_>], last: impl FnOnce()) 
         arguments: &arguments,
         environment: &[],
         directory: c"/",
+        identity: None,
         stdio: Stdio::Pipes { stdin: nothing.as_fd(), stdout: writer.as_fd(), stderr: nothing.as_fd() },
         mark: None,
         open_files: None,

@@ -247,6 +247,7 @@ fn start(play: &Play, stdio: Stdio<'_>) -> (Process, RuntimeTag, Mark) {
         arguments: &play.words,
         environment: &play.environment,
         directory: &directory,
+        identity: None,
         stdio,
         mark: Some((runtime_tag, mark)),
         open_files: None,

@@ -127,6 +127,7 @@ async fn run(visit: CallContext<'_>, job: Job) -> Result<Reply, ToolError> {
     let Composed { variables, removed } = login.compose(policy, Connection::Pipes, &[]);
     spec.environment = variables;
     spec.directory = directory(visit.toolbox.directory(), bounds.workdir.as_deref());
+    spec.held_directory.clone_from(&visit.call.directory);
     spec.io = Io::Pipes(Stdin::Closed);
     spec.timeout = Some(bounds.timeout);
     spec.lifetime = Lifetime::Runtime;

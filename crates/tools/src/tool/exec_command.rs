@@ -213,6 +213,7 @@ async fn start(
     let mut spec = command(&shell, &order.cmd, &login);
     spec.environment = variables;
     spec.directory = directory(toolbox.directory(), order.workdir.as_deref());
+    spec.held_directory.clone_from(&visit.call.directory);
     spec.io = match (order.connection, &order.stdin) {
         (Connection::Terminal, _) => Io::Terminal(Terminal::default()),
         (Connection::Pipes, Some(bytes)) => Io::Pipes(Stdin::Bytes(bytes.clone().into_bytes())),

@@ -145,6 +145,57 @@ fn an_approved_command_runs_in_the_directory_that_the_person_saw() {
     });
 }
 
+/// Says yes, and has another directory at the path of the shown one before it does.
+struct Exchanging(std::path::PathBuf);
+
+impl Person for Exchanging {
+    fn ask(&self, _: Question) -> UserReplyFuture<'_> {
+        Box::pin(async { None })
+    }
+
+    fn approve(&self, _: Approval) -> Approved<'_> {
+        std::fs::rename(self.0.join("shown"), self.0.join("shown.old")).unwrap();
+        symlink("other", self.0.join("shown")).unwrap();
+        Box::pin(async { true })
+    }
+}
+
+#[test]
+fn an_approved_command_does_not_run_in_a_directory_that_took_the_place_of_the_shown_one() {
+    for tool in ["exec_command", "shell_command", "shell"] {
+        bench_with(with_rules, async |bench| {
+            for directory in ["shown", "other"] {
+                std::fs::create_dir(bench.home().join(directory)).unwrap();
+            }
+            let script = "make --version >/dev/null 2>&1; touch here";
+            let call = match tool {
+                "exec_command" => json!({ "cmd": script, "workdir": "shown" }),
+                "shell_command" => json!({ "command": script, "workdir": "shown" }),
+                _ => json!({ "command": ["make", "--version"], "workdir": "shown" }),
+            };
+            let person = Arc::new(Exchanging(bench.home())) as Arc<dyn Person>;
+            let reply = bench.call_with(tool, call, |call| call.person = Some(person)).await;
+            assert!(!bench.home().join("other/here").exists(), "{tool}: {}", reply.text);
+            assert!(
+                reply.is_error && reply.text.contains("another directory is there now"),
+                "{}",
+                reply.text
+            );
+        });
+    }
+}
+
+#[test]
+fn a_command_is_not_approved_for_a_directory_that_is_not_there_yet() {
+    bench_with(with_rules, async |bench| {
+        let person = Answering::with(&["yes"]);
+        let asked = Arc::clone(&person) as Arc<dyn Person>;
+        let call = json!({ "cmd": "make --version", "workdir": "absent" });
+        let reply = bench.call_with("exec_command", call, |call| call.person = Some(asked)).await;
+        assert!(reply.is_error && reply.text.contains("there was no such directory"), "{}", reply.text);
+    });
+}
+
 #[test]
 fn executions_are_the_same_only_with_the_same_circumstances() {
     bench_with(with_rules, async |bench| {
