@@ -60,6 +60,8 @@ pub struct ToolboxOptions {
     pub shims: Option<Arc<dyn Shims>>,
     /// What commands may touch. Their workspace is the directory above.
     pub sandbox: Policy,
+    /// Places where the runtime keeps its records, beside the store: no confined command changes them.
+    pub kept: Vec<PathBuf>,
     /// Places at which the runtime waits for calls: no confined command sees them.
     pub doors: Vec<PathBuf>,
     /// Which commands may run. Without rules all may.
@@ -86,6 +88,7 @@ impl ToolboxOptions {
             store: None,
             shims: None,
             sandbox: Policy::FullAccess,
+            kept: Vec::new(),
             doors: Vec::new(),
             rules: None,
             sharing: Sharing::Own,
@@ -439,11 +442,14 @@ impl Toolbox {
             let found = options.environment.iter().find(|(variable, _)| variable == name);
             found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
         };
+        let mut kept = options.kept.clone();
+        kept.extend(options.store.iter().map(|store| store.root().to_owned()));
+        kept.dedup();
         let surroundings = PolicyContext {
             workspace: options.directory.clone(),
             temporary: variable("TMPDIR"),
             home: variable("HOME"),
-            kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
+            kept,
             doors: options.doors.clone(),
             ..PolicyContext::default()
         };

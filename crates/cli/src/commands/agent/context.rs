@@ -1,6 +1,7 @@
 //! Settings in force, and what agents are told at the beginning.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use windlass_agent::{ApprovalMode, HistoryEntry, ItemOrigin, prompt};
@@ -10,7 +11,9 @@ use windlass_config::{
     load as load_settings, skills,
 };
 use windlass_llm::{Item, Role};
+use windlass_tools::PathAccess;
 
+use super::private_directory::PrivateDirectory;
 use crate::args::{AgentOptions, AgentTrust, ApprovalName};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
@@ -26,6 +29,17 @@ pub(crate) struct Configured {
     pub(super) roots: Vec<PathBuf>,
     /// Patterns of places that neither commands nor tools may read.
     pub(super) deny_read: Vec<String>,
+    /// Where programs of a project that is not trusted run, made when the first one needs it.
+    pub(super) private: OnceLock<Option<PrivateDirectory>>,
+    /// What commands may read and write; set when the tools are.
+    pub(super) access: OnceLock<PathAccess>,
+}
+
+impl Configured {
+    /// Whether the model may see what is in this file, given without links: commands can make links to any file.
+    pub(super) fn may_read(&self, path: &Path) -> bool {
+        self.deny_read.is_empty() || self.access.get().is_some_and(|access| access.may_read(path))
+    }
 }
 
 /// Reads the settings. `trust` is what they would be if the project's were decided like that.
@@ -55,7 +69,8 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
             Usage(format!("--deny-read does not go with the sandbox {mode}: nothing is enforced")).into()
         );
     }
-    Ok(Configured { loaded, places, directory, roots, deny_read })
+    let (private, access) = (OnceLock::new(), OnceLock::new());
+    Ok(Configured { loaded, places, directory, roots, deny_read, private, access })
 }
 
 /// The user's own settings, for programs that work for others: a project's do not count.

@@ -14,6 +14,7 @@ use windlass_llm::WireKind;
 use windlass_mcp_client::{Elicitor, RequiredError, ServerSpec, Servers, ServersContext, Standing};
 use windlass_tools::Toolbox;
 
+use super::answer_file::AnswerFile;
 use super::cells::ConfinedCells;
 use super::context::{self, Configured};
 use super::{model, tools};
@@ -26,6 +27,7 @@ pub(super) struct Workshop {
     pub(super) deps: AgentDeps,
     pub(super) engine: Engine,
     pub(super) foreign: Option<Servers>,
+    pub(super) answer_file: Option<AnswerFile>,
 }
 
 /// The people and programs outside that a team of agents deals with.
@@ -49,12 +51,17 @@ impl Workshop {
         context::tell_left_out(configured);
         let (model, client) = model::client(settings, config)?;
         let engine = tools::engine(configured, config, options.sandbox_layers)?;
-        let surroundings =
-            ServersContext { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
-        let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let toolbox_options = tools::options(configured, config)?;
         let sandbox = toolbox_options.sandbox.clone();
         let toolbox = Toolbox::new(engine.clone(), toolbox_options);
+        // A sandbox that cannot be enforced is reported with the first command: none runs without it.
+        if let Ok(access) = toolbox.reach(&sandbox) {
+            let _ = configured.access.set(access);
+        }
+        let answer_file = AnswerFile::open(options, configured.access.get())?;
+        let surroundings =
+            ServersContext { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
+        let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let responses = client.provider().wire == WireKind::Responses;
         let agent_config = AgentConfig {
             params: model_params(settings, model),
@@ -82,7 +89,7 @@ impl Workshop {
             cells: Some(Arc::new(ConfinedCells::new(&engine, configured, config))),
             config: agent_config,
         };
-        Ok(Self { deps, engine, foreign })
+        Ok(Self { deps, engine, foreign, answer_file })
     }
 }
 

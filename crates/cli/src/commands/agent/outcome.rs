@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::Value;
 use windlass_agent::Status;
 use windlass_engine::ProcessLine;
 use windlass_sys::signal::Signal;
 
+use super::answer_file::AnswerFile;
 use super::answer_schema;
 use super::text::clean;
 use crate::args::AgentOptions;
@@ -45,12 +46,16 @@ impl Outcome {
 }
 
 /// Hands over the last message.
-pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Option<&str>) -> Result<()> {
+pub(super) fn hand_over(
+    (options, config): (&AgentOptions, &Config),
+    file: Option<&AnswerFile>,
+    text: Option<&str>,
+) -> Result<()> {
     // Printed first: a file that cannot be written must not cost the answer.
     if let Some(text) = text.filter(|_| !options.json) {
         print_last_message(text, config.terminals)?;
     }
-    write_last_message(options, text)
+    write_last_message(file, text)
 }
 
 /// Says that the answer does not fit the schema that was asked for, and gives the code for that.
@@ -87,9 +92,8 @@ pub(super) fn check_output_file(options: &AgentOptions) -> Result<()> {
 }
 
 /// Writes the last message to the file that was asked for.
-pub(super) fn write_last_message(options: &AgentOptions, text: Option<&str>) -> Result<()> {
-    let Some(path) = &options.output_last_message else { return Ok(()) };
-    std::fs::write(path, text.unwrap_or_default()).with_context(|| format!("cannot write {}", path.display()))
+pub(super) fn write_last_message(file: Option<&AnswerFile>, text: Option<&str>) -> Result<()> {
+    file.map_or(Ok(()), |file| file.write(text.unwrap_or_default()))
 }
 
 /// Programs get the message as it is; a person who saw it go by on the same terminal does not get it again.

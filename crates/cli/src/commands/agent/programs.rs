@@ -5,32 +5,37 @@
 //! environment in it. In a project that is not trusted, neither leads into the project.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use windlass_config::McpTransport;
 
 use super::context::Configured;
+use super::private_directory::PrivateDirectory;
 use crate::config::Config;
 
 /// Extensions of files that an interpreter runs.
 const SCRIPTS: [&str; 14] =
     ["cjs", "cts", "jar", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx"];
 
-/// The directory that they run in, unless the settings name another: the project that is trusted, otherwise an empty one.
+/// The directory that they run in, unless the settings name another: the project that is trusted, otherwise an empty one
+/// that this start made.
 pub(super) fn directory(configured: &Configured, config: &Config) -> PathBuf {
     if configured.loaded.project.is_trusted() {
         return configured.directory.clone();
     }
-    let made = config
-        .state_directory
-        .as_ref()
-        .map(|state| state.join("empty"))
-        .filter(|empty| DirBuilder::new().recursive(true).mode(0o700).create(empty).is_ok());
+    let made = configured.private.get_or_init(|| {
+        let made = PrivateDirectory::create(config.state_directory.as_deref()?);
+        made.inspect_err(|error| {
+            crate::printing::say!(
+                "windlass: no private directory for MCP servers, so they run in /: {error}"
+            );
+        })
+        .ok()
+    });
     // Without a state directory: one in which commands can make nothing either, unlike the temporary directory.
-    made.unwrap_or_else(|| PathBuf::from("/"))
+    made.as_ref().map_or_else(|| PathBuf::from("/"), |made| made.path().to_owned())
 }
 
 /// Their `PATH`: without relative directories, and without those of a project that is not trusted.
