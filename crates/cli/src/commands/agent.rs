@@ -101,10 +101,11 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let mut signals = Signals::catch()?;
     let task = input::task(job.prompt.as_deref(), &job.options, &config)?;
     let settings = context::load(&job.options, &config, None)?;
-    let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let (events, received) = mpsc::channel(EVENTS);
     let outside = Outside { events, prompter: None, elicitor: None };
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
+    // After the tools are set up, which say what may be read.
+    let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let watcher = EventPrinter::new(&settings, &job.options, &config)?;
     let Workshop { deps, engine, foreign, answer_file } = workshop;
     let schema = deps.config.output_schema.clone();

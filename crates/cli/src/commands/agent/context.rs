@@ -131,8 +131,9 @@ pub(super) fn approval(configured: &Configured) -> ApprovalMode {
 /// What every conversation begins with.
 pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -> Result<Vec<HistoryEntry>> {
     let settings = &configured.loaded.settings;
+    let may_read = |path: &Path| configured.may_read(path);
     let base = match &settings.instructions_file {
-        Some(path) => std::fs::read_to_string(path)
+        Some(path) => instructions::read_whole(path, &may_read)
             .with_context(|| format!("cannot read model_instructions_file {}", path.display()))?,
         None => prompt::BASE.to_owned(),
     };
@@ -142,7 +143,7 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
         prompt::permissions(sandbox_mode.word(), &network_access.words(), approval(configured), can_ask);
     let mut developer = vec![base, permissions];
     developer.extend(settings.developer_instructions.clone());
-    let skills = skills::find(&configured.places, &configured.loaded.project);
+    let skills = skills::find_readable(&configured.places, &configured.loaded.project, &may_read);
     for fault in &skills.faults {
         crate::printing::say!("windlass: skill {}: {}", fault.path.display(), fault.message);
     }
@@ -150,7 +151,11 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     let context = |item: Item| HistoryEntry { origin: ItemOrigin::Context, item };
     let mut entries: Vec<HistoryEntry> =
         developer.into_iter().map(|text| context(Item::developer(text))).collect();
-    let found = instructions::find(&configured.places, &configured.loaded.project, settings);
+    let found =
+        instructions::find_readable(&configured.places, &configured.loaded.project, settings, &may_read);
+    for (path, reason) in &found.unreadable {
+        crate::printing::say!("windlass: {} is left out: {reason}", path.display());
+    }
     entries.extend(found.render(&configured.directory).map(|text| context(Item::user(text))));
     entries.push(context(Item::user(environment.render())));
     Ok(entries)

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use windlass_agent::{
     AgentConfig, AgentDeps, AgentEvent, Background, ModelParams, Role, TeamLimits, Threads, UserPrompter,
 };
-use windlass_config::{Effort, Settings, WebSearch};
+use windlass_config::{Effort, Settings, WebSearch, instructions};
 use windlass_engine::Engine;
 use windlass_llm::WireKind;
 use windlass_mcp_client::{Elicitor, RequiredError, ServerSpec, Servers, ServersContext, Standing};
@@ -66,7 +66,7 @@ impl Workshop {
         let agent_config = AgentConfig {
             params: model_params(settings, model),
             context: context::entries(configured, config, outside.prompter.is_some())?,
-            output_schema: schema(options)?,
+            output_schema: schema(configured, options)?,
             sandbox,
             approval: context::approval(configured),
             background: if outside.prompter.is_some() {
@@ -195,9 +195,9 @@ fn role(name: &str, description: &str, instructions: &str) -> Role {
     }
 }
 
-fn schema(options: &AgentOptions) -> Result<Option<serde_json::Value>> {
+fn schema(configured: &Configured, options: &AgentOptions) -> Result<Option<serde_json::Value>> {
     let Some(path) = &options.output_schema else { return Ok(None) };
-    let text = std::fs::read_to_string(path)
+    let text = instructions::read_whole(path, &|path| configured.may_read(path))
         .with_context(|| format!("cannot read the output schema {}", path.display()))?;
     let schema = serde_json::from_str(&text);
     schema.map(Some).with_context(|| format!("the output schema {} is not JSON", path.display()))

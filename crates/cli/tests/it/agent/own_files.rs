@@ -222,7 +222,9 @@ fn instructions_that_lead_to_a_denied_file_are_not_sent() {
     assert!(ran.stderr.contains("AGENTS.md") && ran.stderr.contains("may not be read"), "{ran:?}");
     symlink("../.env", stage.work().join("sub/AGENTS.override.md")).expect("a link can be made");
     fs::remove_file(stage.work().join("AGENTS.md")).expect("the link can be removed");
-    let ran = stage.run(&["-C", "sub", "go"]).well();
+    // Patterns of the settings count from the working directory.
+    let denied = stage.work().join(".env").to_string_lossy().into_owned();
+    let ran = stage.run(&["-C", "sub", "--deny-read", &denied, "go"]).well();
     assert!(ran.stderr.contains("AGENTS.override.md"), "{ran:?}");
     nothing_was_sent(stage);
 }
