@@ -311,17 +311,25 @@ fn texts(document: &DocumentMut, key: &str) -> Result<Vec<String>> {
 /// The directory, home and other facts about a command's environment that policies refer to.
 pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> PolicyContext {
     let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let (kept, doors) = own_places(config);
     PolicyContext {
         workspace,
         temporary: directory("TMPDIR"),
         home: directory("HOME"),
-        kept: config.state_directory.iter().cloned().collect(),
-        doors: config.state_directory.as_deref().into_iter().map(doors).collect(),
+        kept,
+        doors,
         ..PolicyContext::default()
     }
 }
 
-/// The part of a state directory that confined commands cannot see.
+/// The state directory, which no confined command may change, and the part of it that none may see. Absolute paths.
+pub(crate) fn own_places(config: &Config) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let state = config.state_directory.as_deref().and_then(|state| std::path::absolute(state).ok());
+    let doors = state.as_deref().map(doors);
+    (state.into_iter().collect(), doors.into_iter().collect())
+}
+
+/// The part of a state directory that confined commands do not see.
 fn doors(state: &Path) -> PathBuf {
     state.join(windlass_server::shim::DOORS)
 }

@@ -23,7 +23,7 @@ pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) ->
     options.tokenizer = words.tokenizer.into();
     options.policy = policy(words)?;
     options.sandbox = confinement::policy(&words.sandbox)?;
-    options.doors = confinement::surroundings(PathBuf::new(), config).doors;
+    (options.kept, options.doors) = confinement::own_places(config);
     Ok(options)
 }
 

@@ -2,12 +2,13 @@
 //! the working directory, one file per directory. An untrusted project contributes none. A limit bounds the project's
 //! files: the file that crosses it is cut, and those after it are not read.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::places::Places;
 use crate::project::Project;
 use crate::settings::Settings;
-use crate::small_file;
+use crate::small_file::{self, ReadRules};
 
 /// The names that are looked for in every directory; the first file with text wins.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
@@ -36,11 +37,33 @@ pub struct Document {
     pub cut: bool,
 }
 
-/// Reads all instructions that apply.
+/// Reads a whole file with instructions. `may_read` judges the file that was opened, by its path without links.
+pub fn read_whole(path: &Path, may_read: &dyn Fn(&Path) -> bool) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(path)?;
+    small_file::check(&file, ReadRules { within: None, may_read })?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Reads all instructions that count.
 pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instructions {
+    find_readable(places, project, settings, &|_| true)
+}
+
+/// The same, where some files may not be read. `may_read` judges the file that was opened, by its path without links: a command can
+/// make a link to any file.
+pub fn find_readable(
+    places: &Places,
+    project: &Project,
+    settings: &Settings,
+    may_read: &dyn Fn(&Path) -> bool,
+) -> Instructions {
     let mut found = Instructions::default();
     if let Some(config) = &places.config {
-        let read = |path: &Path| small_file::beginning(path, LARGEST_OF_USER);
+        let read = |path: &Path| {
+            small_file::beginning_under(ReadRules { within: None, may_read }, path, LARGEST_OF_USER)
+        };
         found.home = found.first(config, &NAMES.map(str::to_owned), &read);
     }
     if !project.is_trusted() {
@@ -51,8 +74,10 @@ pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instruct
         if room == 0 {
             break;
         }
-        // A command can create a link to a file that it may not read. Following it would show that file to the model.
-        let read = |path: &Path| small_file::beginning_below(&project.root, path, room);
+        // A command can make a link to a file that it may not read; the model would be told what is in there.
+        let read = |path: &Path| {
+            small_file::beginning_under(ReadRules { within: Some(&project.root), may_read }, path, room)
+        };
         if let Some(document) = found.first(directory, &names, &read) {
             room = if document.cut { 0 } else { room - document.text.len().min(room) };
             found.project.push(document);

@@ -16,7 +16,7 @@ pub use front_matter::{FrontMatter, FrontMatterError};
 use crate::environment::escape;
 use crate::places::Places;
 use crate::project::{Project, SKILLS};
-use crate::small_file;
+use crate::small_file::{self, ReadRules};
 
 /// The file that makes a directory a skill.
 const FILE: &str = "SKILL.md";
@@ -84,7 +84,14 @@ pub struct SkillFault {
 /// Finds all skills that count: `skills` in the user's configuration, `~/.agents/skills`, and `.agents/skills` from the
 /// project's root down to the working directory, if the project is trusted.
 pub fn find(places: &Places, project: &Project) -> Skills {
-    let mut search = Search::default();
+    find_readable(places, project, &|_| true)
+}
+
+/// The same, where some files may not be read. `may_read` judges the file that was opened, by its path without links: a command can
+/// make a link to any file.
+pub fn find_readable(places: &Places, project: &Project, may_read: &dyn Fn(&Path) -> bool) -> Skills {
+    let mut search =
+        Search { found: Skills::default(), names: BTreeMap::new(), folders: 0, within: None, may_read };
     if project.is_trusted() {
         for directory in project.existing(SKILLS).iter().rev() {
             search.within = Some(project.root.clone());
@@ -152,11 +159,14 @@ impl Skills {
 impl Skill {
     /// The message that includes the whole skill in the conversation.
     pub fn inject(&self) -> Result<String, SkillFault> {
+        self.inject_readable(&|_| true)
+    }
+
+    /// The same, where some files may not be read.
+    pub fn inject_readable(&self, may_read: &dyn Fn(&Path) -> bool) -> Result<String, SkillFault> {
         let fault = |message: String| SkillFault { path: self.path.clone(), line: None, message };
-        let text = match &self.within {
-            Some(root) => small_file::text_below(root, &self.path, LARGEST_BODY),
-            None => small_file::text(&self.path, LARGEST_BODY),
-        };
+        let rules = ReadRules { within: self.within.as_deref(), may_read };
+        let text = small_file::text_under(rules, &self.path, LARGEST_BODY);
         let text = text.map_err(|error| fault(error.to_string()))?;
         let text = text.ok_or_else(|| fault("the file is gone".to_owned()))?;
         let body = front_matter::body(&text).trim();
@@ -179,16 +189,16 @@ fn shortened(description: &str) -> String {
     }
 }
 
-#[derive(Default)]
-struct Search {
+struct Search<'a> {
     found: Skills,
     names: BTreeMap<String, PathBuf>,
     folders: usize,
     /// The directory in which the files of the present location must lie.
     within: Option<PathBuf>,
+    may_read: &'a dyn Fn(&Path) -> bool,
 }
 
-impl Search {
+impl Search<'_> {
     fn place(&mut self, directory: &Path, scope: SkillScope) {
         self.folder(directory, scope, DEEPEST);
     }
@@ -219,7 +229,7 @@ impl Search {
     }
 
     fn skill(&mut self, path: PathBuf, scope: SkillScope) {
-        match front(&path, self.within.as_deref()) {
+        match front(&path, ReadRules { within: self.within.as_deref(), may_read: self.may_read }) {
             Err(fault) => self.found.faults.push(fault),
             Ok(FrontMatter { name, description }) => {
                 let skill = Skill {
@@ -241,12 +251,9 @@ impl Search {
     }
 }
 
-fn front(path: &Path, within: Option<&Path>) -> Result<FrontMatter, SkillFault> {
+fn front(path: &Path, rules: ReadRules<'_>) -> Result<FrontMatter, SkillFault> {
     let fault = |line, message| SkillFault { path: path.to_owned(), line, message };
-    let beginning = match within {
-        Some(root) => small_file::beginning_below(root, path, LARGEST_FRONT),
-        None => small_file::beginning(path, LARGEST_FRONT),
-    };
+    let beginning = small_file::beginning_under(rules, path, LARGEST_FRONT);
     let beginning = beginning.map_err(|error| fault(None, error.to_string()))?;
     let bytes = beginning.map(|beginning| beginning.bytes).unwrap_or_default();
     // The limit may have cut the body in the middle of a character; the front matter before it is complete.

@@ -14,20 +14,43 @@ pub(crate) struct Beginning {
     pub(crate) cut: bool,
 }
 
-/// Reads up to `most` bytes of a regular file; `None` if there is no such file.
-pub(crate) fn beginning(path: &Path, most: usize) -> io::Result<Option<Beginning>> {
-    opened(path)?.map(|file| read(file, most)).transpose()
+/// Which files may be opened, whatever path leads to them.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadRules<'a> {
+    /// The directory that the file must lie in.
+    pub(crate) within: Option<&'a Path>,
+    /// Whether a file may be read; its path is without links.
+    pub(crate) may_read: &'a dyn Fn(&Path) -> bool,
 }
 
-/// The same for a file that must lie below this directory with links resolved. The path of the opened file itself is
-/// checked, so a link that changes meanwhile has no effect.
-pub(crate) fn beginning_below(root: &Path, path: &Path, most: usize) -> io::Result<Option<Beginning>> {
+/// Up to `most` bytes of a regular file that these rules allow; `None` if there is no such file. The file that was opened is
+/// judged, so a link that changes meanwhile changes nothing.
+pub(crate) fn beginning_under(
+    rules: ReadRules<'_>,
+    path: &Path,
+    most: usize,
+) -> io::Result<Option<Beginning>> {
     let Some(file) = opened(path)? else { return Ok(None) };
-    let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    if !real.starts_with(root) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a link out of the project"));
-    }
+    check(&file, rules)?;
     read(file, most).map(Some)
+}
+
+/// Refuses an open file that the rules do not allow.
+pub(crate) fn check(file: &File, rules: ReadRules<'_>) -> io::Result<()> {
+    let refused = |reason: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    if rules.within.is_some_and(|root| !real.starts_with(root)) {
+        return refused("it is a link out of the project".to_owned());
+    }
+    if !(rules.may_read)(&real) {
+        return refused(format!("it leads to {}, which may not be read", real.display()));
+    }
+    Ok(())
+}
+
+/// Up to `most` bytes of a regular file; `None` if there is no such file.
+pub(crate) fn beginning(path: &Path, most: usize) -> io::Result<Option<Beginning>> {
+    opened(path)?.map(|file| read(file, most)).transpose()
 }
 
 fn opened(path: &Path) -> io::Result<Option<File>> {
@@ -54,9 +77,9 @@ pub(crate) fn text(path: &Path, most: usize) -> io::Result<Option<String>> {
     beginning(path, most)?.map(|beginning| whole(beginning, most)).transpose()
 }
 
-/// The same for a file that must lie below this directory with links resolved.
-pub(crate) fn text_below(root: &Path, path: &Path, most: usize) -> io::Result<Option<String>> {
-    beginning_below(root, path, most)?.map(|beginning| whole(beginning, most)).transpose()
+/// The same of a file that these rules allow.
+pub(crate) fn text_under(rules: ReadRules<'_>, path: &Path, most: usize) -> io::Result<Option<String>> {
+    beginning_under(rules, path, most)?.map(|beginning| whole(beginning, most)).transpose()
 }
 
 fn whole(beginning: Beginning, most: usize) -> io::Result<String> {

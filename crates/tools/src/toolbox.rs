@@ -60,7 +60,9 @@ pub struct ToolboxOptions {
     pub shims: Option<Arc<dyn Shims>>,
     /// The sandbox policy of commands. Their workspace is the directory above.
     pub sandbox: Policy,
-    /// The sockets on which the runtime accepts calls: no confined command sees them.
+    /// Places where the runtime keeps its records, beside the store: no confined command changes them.
+    pub kept: Vec<PathBuf>,
+    /// Places at which the runtime waits for calls: no confined command sees them.
     pub doors: Vec<PathBuf>,
     /// The rules for commands. Without rules all may run.
     pub rules: Option<Arc<Rules>>,
@@ -86,6 +88,7 @@ impl ToolboxOptions {
             store: None,
             shims: None,
             sandbox: Policy::FullAccess,
+            kept: Vec::new(),
             doors: Vec::new(),
             rules: None,
             sharing: Sharing::Own,
@@ -440,11 +443,14 @@ impl Toolbox {
             let found = options.environment.iter().find(|(variable, _)| variable == name);
             found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
         };
+        let mut kept = options.kept.clone();
+        kept.extend(options.store.iter().map(|store| store.root().to_owned()));
+        kept.dedup();
         let surroundings = PolicyContext {
             workspace: options.directory.clone(),
             temporary: variable("TMPDIR"),
             home: variable("HOME"),
-            kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
+            kept,
             doors: options.doors.clone(),
             ..PolicyContext::default()
         };

@@ -1,5 +1,6 @@
 //! `windlass agent`: runs an agent on a task, at a terminal or in a pipe.
 
+mod answer_file;
 mod answer_schema;
 mod cells;
 mod certificates;
@@ -13,6 +14,7 @@ mod notify;
 mod outcome;
 mod passphrase;
 mod portable;
+mod private_directory;
 mod programs;
 mod proxies;
 mod settings;
@@ -99,12 +101,13 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let mut signals = Signals::catch()?;
     let task = input::task(job.prompt.as_deref(), &job.options, &config)?;
     let settings = context::load(&job.options, &config, None)?;
-    let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let (events, received) = mpsc::channel(EVENTS);
     let outside = Outside { events, prompter: None, elicitor: None };
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
+    // After the tools are set up, which say what may be read.
+    let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let watcher = EventPrinter::new(&settings, &job.options, &config)?;
-    let Workshop { deps, engine, foreign } = workshop;
+    let Workshop { deps, engine, foreign, answer_file } = workshop;
     let schema = deps.config.output_schema.clone();
     let (received, notifier) = Notifier::listen(received, NotifyContext::of(&settings, &config, &engine)?);
     let started = Team::start(deps, &job.beginning);
@@ -113,9 +116,9 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let watching = tokio::spawn(watcher.watch(root.clone(), (received, watched)));
     team.say_entries(&root, words).await;
     let ended = until_done(&team, &root, (&mut signals, unwatched)).await;
-    // The answer is printed before anything is closed: ending what still runs takes seconds, and nothing may delay the
-    // answer.
-    let handed_over = ended.answer().map(|answer| outcome::hand_over((&job.options, &config), Some(answer)));
+    // Before anything is closed: ending what still runs takes seconds, and nothing may come between an answer and its reader.
+    let hand_over = |text| outcome::hand_over((&job.options, &config), answer_file.as_ref(), text);
+    let handed_over = ended.answer().map(|answer| hand_over(Some(answer)));
     team.close().await;
     drop(team);
     notifier.finish().await;
@@ -126,7 +129,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let shown = watching.await.context("showing what happened failed")??;
     match handed_over {
         Some(handed_over) => handed_over?,
-        None => outcome::hand_over((&job.options, &config), shown.last_message.as_deref())?,
+        None => hand_over(shown.last_message.as_deref())?,
     }
     Ok(outcome::misfit(&ended, schema.as_ref()).unwrap_or(ended.exit()))
 }

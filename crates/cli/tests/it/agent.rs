@@ -16,6 +16,7 @@ mod files;
 mod foreign;
 mod invocation;
 mod overflow;
+mod own_files;
 mod patches;
 mod peer;
 mod races;

@@ -1,6 +1,7 @@
 //! The settings in force, and the context that agents get at the beginning.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use windlass_agent::{ApprovalMode, HistoryEntry, ItemOrigin, prompt};
@@ -10,7 +11,9 @@ use windlass_config::{
     load as load_settings, skills,
 };
 use windlass_llm::{Item, Role};
+use windlass_tools::PathAccess;
 
+use super::private_directory::PrivateDirectory;
 use crate::args::{AgentOptions, AgentTrust, ApprovalName};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
@@ -26,6 +29,17 @@ pub(crate) struct Configured {
     pub(super) roots: Vec<PathBuf>,
     /// Patterns of paths that neither commands nor tools may read.
     pub(super) deny_read: Vec<String>,
+    /// Where programs of a project that is not trusted run, made when the first one needs it.
+    pub(super) private: OnceLock<Option<PrivateDirectory>>,
+    /// What commands may read and write; set when the tools are.
+    pub(super) access: OnceLock<PathAccess>,
+}
+
+impl Configured {
+    /// Whether the model may see what is in this file, given without links: commands can make links to any file.
+    pub(super) fn may_read(&self, path: &Path) -> bool {
+        self.deny_read.is_empty() || self.access.get().is_some_and(|access| access.may_read(path))
+    }
 }
 
 /// Reads the settings. With `trust`, as they would be if the user had decided so about the project.
@@ -55,7 +69,8 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
             Usage(format!("--deny-read does not go with the sandbox {mode}: nothing is enforced")).into()
         );
     }
-    Ok(Configured { loaded, places, directory, roots, deny_read })
+    let (private, access) = (OnceLock::new(), OnceLock::new());
+    Ok(Configured { loaded, places, directory, roots, deny_read, private, access })
 }
 
 /// The user's own settings, for programs that work for others: those of a project are ignored.
@@ -130,8 +145,9 @@ pub(super) fn approval(configured: &Configured) -> ApprovalMode {
 /// The entries with which every conversation begins.
 pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -> Result<Vec<HistoryEntry>> {
     let settings = &configured.loaded.settings;
+    let may_read = |path: &Path| configured.may_read(path);
     let base = match &settings.instructions_file {
-        Some(path) => std::fs::read_to_string(path)
+        Some(path) => instructions::read_whole(path, &may_read)
             .with_context(|| format!("cannot read model_instructions_file {}", path.display()))?,
         None => prompt::BASE.to_owned(),
     };
@@ -141,7 +157,7 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
         prompt::permissions(sandbox_mode.word(), &network_access.words(), approval(configured), can_ask);
     let mut developer = vec![base, permissions];
     developer.extend(settings.developer_instructions.clone());
-    let skills = skills::find(&configured.places, &configured.loaded.project);
+    let skills = skills::find_readable(&configured.places, &configured.loaded.project, &may_read);
     for fault in &skills.faults {
         crate::printing::say!("windlass: skill {}: {}", fault.path.display(), fault.message);
     }
@@ -149,7 +165,11 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     let context = |item: Item| HistoryEntry { origin: ItemOrigin::Context, item };
     let mut entries: Vec<HistoryEntry> =
         developer.into_iter().map(|text| context(Item::developer(text))).collect();
-    let found = instructions::find(&configured.places, &configured.loaded.project, settings);
+    let found =
+        instructions::find_readable(&configured.places, &configured.loaded.project, settings, &may_read);
+    for (path, reason) in &found.unreadable {
+        crate::printing::say!("windlass: {} is left out: {reason}", path.display());
+    }
     entries.extend(found.render(&configured.directory).map(|text| context(Item::user(text))));
     entries.push(context(Item::user(environment.render())));
     Ok(entries)

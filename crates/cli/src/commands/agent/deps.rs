@@ -8,12 +8,13 @@ use tokio::sync::mpsc;
 use windlass_agent::{
     AgentConfig, AgentDeps, AgentEvent, Background, ModelParams, Role, TeamLimits, Threads, UserPrompter,
 };
-use windlass_config::{Effort, Settings, WebSearch};
+use windlass_config::{Effort, Settings, WebSearch, instructions};
 use windlass_engine::Engine;
 use windlass_llm::WireKind;
 use windlass_mcp_client::{Elicitor, RequiredError, ServerSpec, Servers, ServersContext, Standing};
 use windlass_tools::Toolbox;
 
+use super::answer_file::AnswerFile;
 use super::cells::ConfinedCells;
 use super::context::{self, Configured};
 use super::{model, tools};
@@ -26,6 +27,7 @@ pub(super) struct Workshop {
     pub(super) deps: AgentDeps,
     pub(super) engine: Engine,
     pub(super) foreign: Option<Servers>,
+    pub(super) answer_file: Option<AnswerFile>,
 }
 
 /// The channels and callbacks by which a team of agents reaches people and other programs.
@@ -49,17 +51,22 @@ impl Workshop {
         context::tell_left_out(configured);
         let (model, client) = model::client(settings, config)?;
         let engine = tools::engine(configured, config, options.sandbox_layers)?;
-        let surroundings =
-            ServersContext { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
-        let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let toolbox_options = tools::options(configured, config)?;
         let sandbox = toolbox_options.sandbox.clone();
         let toolbox = Toolbox::new(engine.clone(), toolbox_options);
+        // A sandbox that cannot be enforced is reported with the first command: none runs without it.
+        if let Ok(access) = toolbox.reach(&sandbox) {
+            let _ = configured.access.set(access);
+        }
+        let answer_file = AnswerFile::open(options, configured.access.get())?;
+        let surroundings =
+            ServersContext { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
+        let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let responses = client.provider().wire == WireKind::Responses;
         let agent_config = AgentConfig {
             params: model_params(settings, model),
             context: context::entries(configured, config, outside.prompter.is_some())?,
-            output_schema: schema(options)?,
+            output_schema: schema(configured, options)?,
             sandbox,
             approval: context::approval(configured),
             background: if outside.prompter.is_some() {
@@ -82,7 +89,7 @@ impl Workshop {
             cells: Some(Arc::new(ConfinedCells::new(&engine, configured, config))),
             config: agent_config,
         };
-        Ok(Self { deps, engine, foreign })
+        Ok(Self { deps, engine, foreign, answer_file })
     }
 }
 
@@ -189,9 +196,9 @@ fn role(name: &str, description: &str, instructions: &str) -> Role {
     }
 }
 
-fn schema(options: &AgentOptions) -> Result<Option<serde_json::Value>> {
+fn schema(configured: &Configured, options: &AgentOptions) -> Result<Option<serde_json::Value>> {
     let Some(path) = &options.output_schema else { return Ok(None) };
-    let text = std::fs::read_to_string(path)
+    let text = instructions::read_whole(path, &|path| configured.may_read(path))
         .with_context(|| format!("cannot read the output schema {}", path.display()))?;
     let schema = serde_json::from_str(&text);
     schema.map(Some).with_context(|| format!("the output schema {} is not JSON", path.display()))

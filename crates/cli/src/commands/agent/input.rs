@@ -64,10 +64,11 @@ pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<Hist
     if !words.contains('$') {
         return Vec::new();
     }
-    let skills = skills::find(&configured.places, &configured.loaded.project);
+    let may_read = |path: &Path| configured.may_read(path);
+    let skills = skills::find_readable(&configured.places, &configured.loaded.project, &may_read);
     let mut entries = Vec::new();
     for skill in skills.mentioned(words) {
-        match skill.inject() {
+        match skill.inject_readable(&may_read) {
             Ok(text) => entries.push(HistoryEntry { origin: ItemOrigin::Context, item: Item::user(text) }),
             Err(fault) => crate::printing::say!("windlass: skill {fault}"),
         }

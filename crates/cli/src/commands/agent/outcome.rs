@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::Value;
 use windlass_agent::Status;
 use windlass_engine::ProcessLine;
 use windlass_sys::signal::Signal;
 
+use super::answer_file::AnswerFile;
 use super::answer_schema;
 use super::text::clean;
 use crate::args::AgentOptions;
@@ -44,13 +45,17 @@ impl Outcome {
     }
 }
 
-/// Prints the last message and writes it to the file that was requested.
-pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Option<&str>) -> Result<()> {
-    // The message is printed first: a failure to write the file must not lose the answer.
+/// Hands over the last message.
+pub(super) fn hand_over(
+    (options, config): (&AgentOptions, &Config),
+    file: Option<&AnswerFile>,
+    text: Option<&str>,
+) -> Result<()> {
+    // Printed first: a file that cannot be written must not cost the answer.
     if let Some(text) = text.filter(|_| !options.json) {
         print_last_message(text, config.terminals)?;
     }
-    write_last_message(options, text)
+    write_last_message(file, text)
 }
 
 /// Reports an answer that does not fit the requested schema, and returns the exit code for that.
@@ -86,10 +91,9 @@ pub(super) fn check_output_file(options: &AgentOptions) -> Result<()> {
     Ok(())
 }
 
-/// Writes the last message to the requested file.
-pub(super) fn write_last_message(options: &AgentOptions, text: Option<&str>) -> Result<()> {
-    let Some(path) = &options.output_last_message else { return Ok(()) };
-    std::fs::write(path, text.unwrap_or_default()).with_context(|| format!("cannot write {}", path.display()))
+/// Writes the last message to the file that was asked for.
+pub(super) fn write_last_message(file: Option<&AnswerFile>, text: Option<&str>) -> Result<()> {
+    file.map_or(Ok(()), |file| file.write(text.unwrap_or_default()))
 }
 
 /// Prints the message unchanged for programs; a person who saw it on the same terminal does not get it again.

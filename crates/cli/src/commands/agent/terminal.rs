@@ -112,7 +112,7 @@ impl TerminalContext<'_> {
             () = declining => return Ok(Ended::Left),
             () = front.until_left() => return Ok(Ended::Left),
         };
-        let Workshop { deps, engine, foreign } = opened;
+        let Workshop { deps, engine, foreign, answer_file } = opened;
         let started = Team::start(deps, beginning);
         let (team, root) = started.context("cannot begin the conversation")?;
         let parts =
@@ -129,7 +129,7 @@ impl TerminalContext<'_> {
         if let Some(foreign) = foreign {
             foreign.shutdown().await;
         }
-        outcome::write_last_message(self.options, last_message.as_deref())?;
+        outcome::write_last_message(answer_file.as_ref(), last_message.as_deref())?;
         self.say_how_to_go_on(&root, front)?;
         ended
     }

@@ -54,7 +54,7 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
     options.profile = Profile::Classic;
     options.policy = environment(configured)?;
     options.sandbox = sandbox(configured);
-    options.doors = confinement::surroundings(PathBuf::new(), config).doors;
+    (options.kept, options.doors) = confinement::own_places(config);
     options.rules = rules(configured, config)?.map(Arc::new);
     Ok(options)
 }
