@@ -23,6 +23,7 @@ use std::time::{Duration, SystemTime};
 
 use super::record::{PidScope, Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, Store};
+use crate::regular_file;
 use windlass_sys::mark::RuntimeTag;
 
 /// Where the registrations lie in the state directory.
@@ -135,7 +136,9 @@ impl Registration {
     }
 
     fn create(&self) -> io::Result<()> {
-        OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&self.path).map(drop)
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(FILE_MODE);
+        regular_file::open(&mut options, &self.path).map(drop)
     }
 
     /// Tries on until it is in place or no longer needed. Only one of the tasks that do so at the same time goes on.
