@@ -127,6 +127,34 @@ fn require_descriptors() -> Result<()> {
     Ok(())
 }
 
+/// A lower limit on processes may leave no room for the threads of a runtime.
+const PLENTY_OF_PROCESSES: u64 = 1024;
+
+/// How many threads a runtime needs: its workers, and one each for files and for names.
+const FEWEST_THREADS: usize = WORKERS + 2;
+
+/// Says so if there is no room for the runtime's threads: tokio panics where it gets none.
+fn require_threads() -> Result<()> {
+    let most = limits::most_processes();
+    if most >= PLENTY_OF_PROCESSES {
+        return Ok(());
+    }
+    // All at once, each until the sender is gone.
+    let (_held, threads): (Vec<_>, Vec<_>) = (0..FEWEST_THREADS)
+        .map(|_| {
+            let (hold, held) = std::sync::mpsc::channel::<()>();
+            (hold, std::thread::Builder::new().spawn(move || held.recv().is_ok()))
+        })
+        .unzip();
+    let refused = threads.into_iter().find_map(Result::err);
+    refused.map_or(Ok(()), |error| {
+        bail!(
+            "too few processes: the limit is {most} for all of this user's, and {FEWEST_THREADS} more threads are needed ({error}); end \
+             some, or raise it with `ulimit -u`"
+        )
+    })
+}
+
 /// Runs a command's future on a worker, never on the main thread: the kernel hangs orphans on the main thread, and as
 /// long as no session is started from there, "has anything been left running?" is one glance at its list of children.
 fn on_runtime(command: impl Future<Output = Result<Exit>> + Send + 'static) -> Result<Exit> {
@@ -134,6 +162,7 @@ fn on_runtime(command: impl Future<Output = Result<Exit>> + Send + 'static) -> R
     // on in memory. By default the signal would end the process first. Commands start with the default again.
     signal::ignore(&[Signal::XFSZ]);
     require_descriptors()?;
+    require_threads()?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(WORKERS).enable_all().build().context("cannot start the runtime")?;
     let ended = runtime.block_on(async { tokio::spawn(command).await });

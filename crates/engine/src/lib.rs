@@ -23,6 +23,7 @@ mod reactor;
 mod reading;
 mod receipt;
 mod registry;
+mod regular_file;
 mod session;
 mod spare;
 mod start;

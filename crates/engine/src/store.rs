@@ -276,6 +276,9 @@ impl Store {
             .refuse_former(start.id)
             .and_then(|()| writing.ledger_of(range, &self.root))
             .and_then(|ledger| ledger.begin(start.id, &text::start_block(start)));
+        if written.is_ok() {
+            writing.block.show_recorded(&self.root, start.id, start.runtime);
+        }
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, range.first), source })
     }
 
@@ -400,7 +403,7 @@ impl Store {
     /// One session. If its record was removed or cut while it runs, the facts that its processes show.
     pub fn load(&self, id: SessionId) -> Result<SessionRecord, LoadRecord> {
         match self.load_record(id) {
-            Err(failure @ (LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. })) => {
+            Err(failure) if failure.may_be_replaced() => {
                 if self.living_runtimes().iter().all(|runtime| runtime.key.is_this_process()) {
                     return Err(failure);
                 }

@@ -34,6 +34,11 @@ pub fn most_open_files() -> u64 {
     getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
+/// The most processes and threads that the user of this process may have, all together.
+pub fn most_processes() -> u64 {
+    getrlimit(Resource::Nproc).current.unwrap_or(u64::MAX)
+}
+
 fn raise() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     // Where this is refused, the limit stays, and the code that runs out of descriptors reports that.

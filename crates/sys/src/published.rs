@@ -76,14 +76,24 @@ pub fn highest(topic: Topic) -> Option<u64> {
     highest_in(&fs::read_to_string("/proc/locks").ok()?, topic)
 }
 
+/// The numbers that living processes show for this topic, in ranges, in no order.
+pub fn shown(topic: Topic) -> Vec<RangeInclusive<u64>> {
+    fs::read_to_string("/proc/locks").map(|locks| shown_in(&locks, topic)).unwrap_or_default()
+}
+
 fn highest_in(locks: &str, topic: Topic) -> Option<u64> {
+    shown_in(locks, topic).into_iter().map(|range| *range.end()).max()
+}
+
+fn shown_in(locks: &str, topic: Topic) -> Vec<RangeInclusive<u64>> {
     let of_line = |line: &str| {
         let mut words = line.split_whitespace();
         let kind = words.nth(1)?;
-        let last = words.next_back()?.parse().ok()?;
-        (kind == "OFDLCK").then_some(topic.number(last)?)
+        let last = topic.number(words.next_back()?.parse().ok()?)?;
+        let first = topic.number(words.next_back()?.parse().ok()?)?;
+        (kind == "OFDLCK").then_some(first..=last)
     };
-    locks.lines().filter_map(of_line).max()
+    locks.lines().filter_map(of_line).collect()
 }
 
 #[cfg(test)]
@@ -100,6 +110,7 @@ mod tests {
         published.add(topic, &(1002..=1065)).unwrap();
         published.add(other, &(9000..=9000)).unwrap();
         assert_eq!((highest(topic), highest(other)), (Some(1065), Some(9000)));
+        assert_eq!(shown(topic), [1001..=1065]);
         drop(published);
         assert_eq!(highest(topic), None);
     }

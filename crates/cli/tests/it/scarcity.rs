@@ -10,7 +10,7 @@ use windlass_testkit::bytes::Fingerprint;
 use windlass_testkit::{hang_deadline, survivors};
 
 use crate::mcp::Served;
-use crate::rig::{Home, Seen, WINDLASS};
+use crate::rig::{Home, Seen, WINDLASS, as_ordinary, give_to_ordinary};
 
 /// Runs a script as root of a user and mount namespace of its own, where it may mount anything.
 fn in_own_world(home: &Home, script: &str) -> Seen {
@@ -32,6 +32,20 @@ fn in_own_world(home: &Home, script: &str) -> Seen {
 
 fn json(seen: &Seen) -> Value {
     serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error} in {seen:?}"))
+}
+
+/// The superuser is not bound by the limit.
+#[test]
+fn a_limit_without_room_for_threads_is_said_in_one_sentence() {
+    let home = Home::new("few-threads");
+    give_to_ordinary(home.path());
+    let mut command = Command::new("prlimit");
+    command.args(["--nproc=1:1", WINDLASS, "run", "--", "true"]);
+    command.env("WINDLASS_STATE_DIR", home.path().join("state"));
+    let seen = Seen::of(&mut as_ordinary(command.current_dir(home.path())));
+    assert_eq!(seen.code, 125, "{seen:?}");
+    assert!(seen.stderr.contains("too few processes") && seen.stderr.contains("ulimit -u"), "{seen:?}");
+    assert!(!seen.stderr.contains("panicked"), "{seen:?}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -90,7 +92,101 @@ fn a_directory_in_the_place_of_a_record_is_to_be_moved_away() {
     );
 }
 
-/// The record of a running session is the oldest one, and there are more finished sessions than are kept.
+/// Puts a FIFO in the place of a file. Opening it for reading waits for its other end.
+fn exchange_for_fifo(path: &Path) {
+    fs::remove_file(path).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+}
+
+#[test]
+fn a_fifo_in_the_place_of_any_file_of_a_session_is_named_and_not_waited_for() {
+    for (name, is_missing) in
+        [("1001-0000000000000000.idx", false), ("1001-0000000000000000.out", true), ("1001.rec", true)]
+    {
+        let home = Home::new("fifo");
+        assert_eq!(seen(&home, &["run", "--", "seq", "1", "1000"]).code, 0);
+        exchange_for_fifo(&home.path().join("state").join(name));
+        for verb in [&["ps"][..], &["log", "1001"], &["log", "1001", "--json"]] {
+            let mut timed = Command::new("timeout");
+            let windlass = windlass(&home, verb);
+            timed.arg("20").arg(windlass.get_program()).args(windlass.get_args()).stdin(Stdio::null());
+            timed.envs(windlass.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            let seen = Seen::of(&mut timed);
+            assert_ne!(seen.code, 124, "{name}: {verb:?} waits");
+            if verb == ["log", "1001"] {
+                assert_eq!(seen.code, i32::from(is_missing), "{name}: {seen:?}");
+                assert!(seen.stderr.contains(name) && seen.stderr.contains("a FIFO"), "{name}: {seen:?}");
+                assert!(seen.stderr.contains("move it away"), "{name}: {seen:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dangling_link_in_the_place_of_a_record_hides_no_live_session() {
+    let home = Home::new("dangling");
+    let (_, _shim) = detach(&home);
+    let record = home.path().join("state/1001.rec");
+    fs::remove_file(&record).unwrap();
+    std::os::unix::fs::symlink("/nonexistent/x", &record).unwrap();
+    let table = seen(&home, &["ps"]);
+    assert!(table.stderr.contains("1001.rec") && table.stderr.contains("/nonexistent/x"), "{table:?}");
+    assert_eq!(seen(&home, &["ps", "--json"]).json()[0]["state"], "running");
+    let stopped = seen(&home, &["stop", "1001"]);
+    assert!(stopped.stdout.contains("session 1001 was ended"), "{stopped:?}");
+}
+
+#[test]
+fn an_ordinary_user_lists_and_stops_a_live_session_whose_record_was_removed_or_cut() {
+    let damages: [(&str, fn(&Path)); 2] = [
+        ("removed", |record| fs::remove_file(record).unwrap()),
+        ("cut", |record| fs::OpenOptions::new().write(true).open(record).unwrap().set_len(40).unwrap()),
+    ];
+    for (damage, apply) in damages {
+        for (words, asked) in [(&["--name", "d"][..], "d"), (&["--name", "d"], "1001"), (&[], "1001")] {
+            let home = Home::new(&format!("own-record-{damage}"));
+            let started = [&["run", "--detach"], words, &["--", "sleep", "1000"]].concat();
+            assert_eq!(seen(&home, &started).code, 0);
+            apply(&home.path().join("state/1001.rec"));
+            let listed = seen(&home, &["ps", "--json"]).json();
+            assert_eq!(
+                (&listed[0]["session"], &listed[0]["state"]),
+                (&1001.into(), &"running".into()),
+                "{listed}"
+            );
+            assert!(listed[0]["reason"].as_str().unwrap().contains("1001.rec"), "{listed}");
+            let stopped = seen(&home, &["stop", asked]);
+            assert!(stopped.code == 0 && stopped.stdout.contains("was stopped"), "{damage}: {stopped:?}");
+            assert_eq!(seen(&home, &["ps", "--json"]).json()[0]["state"], "stopped", "{damage}");
+        }
+    }
+}
+
+#[test]
+fn an_ordinary_user_reads_of_a_live_session_what_is_missing_and_nothing_of_one_that_printed_nothing() {
+    let home = Home::new("own-output");
+    let (_, _silent) = detach(&home);
+    let silent = seen(&home, &["log", "1001"]);
+    assert_eq!((silent.code, silent.stdout.as_str(), silent.stderr.as_str()), (0, "", ""));
+    let words = ["run", "--detach", "--", "sh", "-c", "seq 1 1000; exec sleep 1000"];
+    assert_eq!(seen(&home, &words).code, 0);
+    let state = home.path().join("state");
+    let data = state.join("1002-0000000000000000.out");
+    while fs::metadata(&data).map_or(0, |data| data.len()) < 3893 {
+        std::thread::yield_now();
+    }
+    fs::remove_file(&data).unwrap();
+    // Not one that is being made.
+    let index = fs::File::options().append(true).open(state.join("1002-0000000000000000.idx")).unwrap();
+    index.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    let read = seen(&home, &["log", "1002"]);
+    assert!(read.code == 1 && read.stderr.contains("1002-0000000000000000.out was removed"), "{read:?}");
+    let log = seen(&home, &["log", "1002", "--json"]).json();
+    assert_eq!(log["journal"]["missing"].as_array().map(Vec::len), Some(1), "{log}");
+    assert_eq!(seen(&home, &["stop", "1002"]).code, 0);
+}
+
+/// The record of a session that runs is the oldest one, and more sessions are over than are kept.
 #[test]
 fn pruning_leaves_a_running_session_whose_record_may_not_be_read() {
     let home = Home::new("closed-and-pruned");

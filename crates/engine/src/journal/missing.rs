@@ -73,6 +73,7 @@ pub(super) fn advice(error: &io::Error) -> &'static str {
         (io::ErrorKind::NotFound, _) => "; the file was removed: only a copy of it brings this output back",
         (io::ErrorKind::PermissionDenied, _) => "; make it readable for this user, then read again",
         (_, Some(Errno::MFILE | Errno::NFILE)) => "; raise the limit with `ulimit -n`, then read again",
+        (io::ErrorKind::InvalidData, None) => "; remove it, or move it away",
         _ => "",
     }
 }

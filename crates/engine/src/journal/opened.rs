@@ -3,17 +3,20 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use windlass_output::{Offset, Span};
 
 use super::file::{FileLog, Unlinked, truncated};
 use super::format::{HeaderFound, SegmentFile, SegmentPart};
 use super::lost::Lost;
+use super::missing::advice;
 use super::runtime_files::RuntimeFiles;
 use super::scan::SegmentView;
 use super::segments::{Segment, SegmentPaths, Segments};
 use super::{Degraded, Retention, Why};
+use crate::regular_file::irregular;
 use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 
 /// Why a journal could not be opened.
@@ -39,7 +42,10 @@ pub enum OpenJournal {
     },
 }
 
-/// The most looks of one refresh: a writer that outruns them is caught up with at the next one.
+/// How long a runtime may take to make the file of the output after that of the index.
+const MADE_NEXT: Duration = Duration::from_secs(1);
+
+/// A writer that outruns this many looks is caught up with at the next one.
 const MOST_LOOKS: usize = 16;
 
 /// The files as they were when last looked at.
@@ -53,6 +59,8 @@ pub(crate) struct Opened {
     expected: Option<Box<Expected>>,
     /// The note of a runtime whose disk refused output. Its session still runs, so there is no receipt yet.
     noted: Option<Box<Degraded>>,
+    /// The first file of a segment that is something else than a file.
+    irregular: Option<Box<Degraded>>,
 }
 
 /// The fields of a receipt that describe the output.
@@ -64,8 +72,17 @@ struct Expected {
 impl Opened {
     pub(crate) fn new(place: SegmentPaths, runtime: Option<ProcessKey>) -> Result<Self, OpenJournal> {
         let (held, segments, lost) = (RuntimeFiles::default(), Segments::default(), Lost::default());
-        let mut opened =
-            Self { place, runtime, held, segments, lost, end: Offset::ZERO, expected: None, noted: None };
+        let mut opened = Self {
+            place,
+            runtime,
+            held,
+            segments,
+            lost,
+            end: Offset::ZERO,
+            expected: None,
+            noted: None,
+            irregular: None,
+        };
         opened.look_at_runtime();
         opened
             .survey()
@@ -128,24 +145,13 @@ impl Opened {
                 self.place.path(unlinked.start(), SegmentPart::Data).display()
             ),
         });
-        let known = self
-            .shortfall()
+        self.shortfall()
             .into_iter()
             .chain(lost)
             .chain(held)
             .chain(self.noted.as_deref().cloned())
-            .min_by_key(|degraded| degraded.at);
-        known.or_else(|| self.unknown())
-    }
-
-    /// Without any file, a runtime whose descriptors cannot be read may have written some.
-    fn unknown(&self) -> Option<Degraded> {
-        let refused = self.held.refused.as_ref().filter(|_| self.end() == Offset::ZERO)?;
-        let reason = format!(
-            "no file {} is there, and whether there was one is not known; looking at {refused}",
-            self.pattern()
-        );
-        Some(Degraded { at: Offset::ZERO, reason })
+            .chain(self.irregular.as_deref().cloned())
+            .min_by_key(|degraded| degraded.at)
     }
 
     /// The offset at which the files end before the output does, and the reason.
@@ -157,6 +163,7 @@ impl Opened {
         }
         let recorded = self.expected.as_ref().and_then(|expected| expected.degraded.clone());
         let recorded = recorded.or_else(|| self.noted.as_deref().cloned());
+        let recorded = recorded.or_else(|| self.irregular.as_deref().cloned());
         let guessed = || match self.segments.last() {
             Some(_) => format!(
                 "the files of session {} end at byte {at} of {total}: the disk refused the rest, or a file was cut or removed",
@@ -324,14 +331,53 @@ impl Opened {
             // One that vanished meanwhile is left out.
             let Some(len) = self.measure(start)?.map(|len| len.min(room)) else { continue };
             let path = self.place.path(start, SegmentPart::Data);
-            lost.add(Span::new(start + len, start + len.max(written)), truncated(&path, len));
+            self.note_irregular(start);
+            let replaced = irregular(&path);
+            // The file was made for its first byte, whatever has its name now.
+            let written = if replaced.is_some() && len == 0 { written.max(1) } else { written };
+            if written > len {
+                let why = replaced.map_or_else(|| truncated(&path, len), |error| odd(&path, &error));
+                lost.add(Span::new(start + len, start + written), why);
+            }
             self.end = self.end.max(start + len.max(written));
             if len > 0 {
                 segments.push(Segment { start, len, cost: 0 });
             }
         }
+        if starts.is_empty() && self.is_beheaded_unseen() {
+            let data = self.place.path(Offset::ZERO, SegmentPart::Data);
+            let why = format!(
+                "{} was removed while the session runs; how much was in it is not known until that ends",
+                data.display()
+            );
+            lost.add(Span::new(Offset::ZERO, Offset::new(1)), why);
+            self.end = self.end.max(Offset::new(1));
+        }
         (self.segments, self.lost) = (segments, lost);
         Ok(())
+    }
+
+    /// Whether there was output that no file has, and of which a runtime that hides its descriptors tells nothing: the first index
+    /// is there, which is made for the first byte. Retention never drops it.
+    fn is_beheaded_unseen(&self) -> bool {
+        if !self.held.is_refused {
+            return false;
+        }
+        let index = fs::symlink_metadata(self.place.path(Offset::ZERO, SegmentPart::Index));
+        let made = index.ok().filter(fs::Metadata::is_file).and_then(|index| index.modified().ok());
+        // The file of the output is made next: a runtime that was interrupted there has a moment for it.
+        made.and_then(|made| made.elapsed().ok()).is_some_and(|age| age > MADE_NEXT)
+    }
+
+    /// Without its data a segment reads as empty, without its index as standard output of an unknown time: readers must learn why.
+    fn note_irregular(&mut self, start: Offset) {
+        if self.irregular.is_some() || self.held.len(start).is_some() {
+            return;
+        }
+        let paths = [SegmentPart::Data, SegmentPart::Index].map(|part| self.place.path(start, part));
+        let found = paths.iter().find_map(|path| Some((path, irregular(path)?)));
+        self.irregular =
+            found.map(|(path, error)| Box::new(Degraded { at: start, reason: odd(path, &error) }));
     }
 
     /// How many bytes are known to have been written to a segment, by its index and its runtime.
@@ -345,8 +391,9 @@ impl Opened {
         if let Some(len) = self.held.len(start) {
             return Ok(Some(len));
         }
-        match fs::metadata(self.place.path(start, SegmentPart::Data)) {
-            Ok(metadata) => Ok(Some(metadata.len())),
+        match fs::symlink_metadata(self.place.path(start, SegmentPart::Data)) {
+            // Nothing else has output: see `irregular`.
+            Ok(metadata) => Ok(Some(if metadata.is_file() { metadata.len() } else { 0 })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -358,7 +405,12 @@ impl Opened {
     }
 }
 
-/// The start offsets of a session's segments with a file, in no order.
+/// Why output is missing where something else than a file has its name.
+fn odd(path: &Path, error: &io::Error) -> String {
+    format!("reading {}: {error}{}", path.display(), advice(error))
+}
+
+/// Where the segments of a session start that have a file, in no order.
 fn list(place: &SegmentPaths) -> io::Result<Vec<Offset>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(&place.dir)? {

@@ -13,7 +13,7 @@ use windlass_sys::process::Pid;
 use super::file::Unlinked;
 use super::format::{SegmentFile, SegmentPart};
 use super::segments::SegmentPaths;
-use crate::{Presence, ProcessKey};
+use crate::{Presence, ProcessKey, regular_file};
 
 /// The open files that were found at a runtime.
 #[derive(Default)]
@@ -22,8 +22,8 @@ pub(super) struct RuntimeFiles {
     written: Vec<(Offset, u64)>,
     /// The segments without a name, open.
     pub(super) unlinked: Vec<Unlinked>,
-    /// Why the runtime's descriptors could not be read.
-    pub(super) refused: Option<String>,
+    /// Whether the look failed: a runtime hides its descriptors from ordinary users.
+    pub(super) is_refused: bool,
 }
 
 impl RuntimeFiles {
@@ -34,10 +34,7 @@ impl RuntimeFiles {
         }
         match held_in(Pid::new(runtime.pid), &place.dir) {
             Ok(files) => Self::of(files, place),
-            Err(error) => {
-                let refused = format!("the open files of its windlass, process {}: {error}", runtime.pid);
-                Self { refused: Some(refused), ..Self::default() }
-            }
+            Err(_) => Self { is_refused: true, ..Self::default() },
         }
     }
 
@@ -73,7 +70,7 @@ impl RuntimeFiles {
 
 /// Without an index the bytes are still there.
 fn open_index(held: Option<&HeldFile>, place: &SegmentPaths, start: Offset) -> io::Result<Arc<File>> {
-    let by_name = || File::open(place.path(start, SegmentPart::Index));
+    let by_name = || regular_file::read(&place.path(start, SegmentPart::Index));
     let held = held.map_or_else(by_name, HeldFile::open);
     held.or_else(|_| File::open("/dev/null")).map(Arc::new)
 }

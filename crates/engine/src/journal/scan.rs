@@ -11,6 +11,7 @@ use windlass_sys::descriptor;
 
 use super::format::{HEADER_LEN, Header, HeaderFound, RECORD_LEN, Record, SegmentPart};
 use super::segments::{Segment, SegmentPaths};
+use crate::regular_file;
 
 /// A segment as it was when the lock was held, with the writer's open files where it still had them.
 pub(crate) struct SegmentView {
@@ -80,7 +81,7 @@ impl SegmentView {
         match (&self.open, part) {
             (Some(open), SegmentPart::Data) => Ok(Arc::clone(&open.data)),
             (Some(open), SegmentPart::Index) => Ok(Arc::clone(&open.index)),
-            (None, part) => File::open(self.place.path(self.segment.start, part)).map(Arc::new),
+            (None, part) => regular_file::read(&self.place.path(self.segment.start, part)).map(Arc::new),
         }
     }
 }

@@ -26,7 +26,7 @@ use windlass_sys::published::{self, Published, Topic};
 use super::files::{OwnFile, own_files};
 use super::ledger;
 use super::{DIRECTORY_MODE, FILE_MODE};
-use crate::SessionId;
+use crate::{ProcessKey, SessionId, regular_file};
 
 /// The counter's name in the state directory.
 pub(super) const COUNTER: &str = "next";
@@ -37,6 +37,9 @@ const LARGEST_BLOCK: u64 = 64;
 
 /// Each failed try is a claim of another process that succeeded.
 const MOST_TRIES: usize = 10_000;
+
+/// More sessions than any runtime has.
+const MOST_SHOWN: usize = 1 << 16;
 
 /// Longer than any number in a file.
 const LONGEST: u64 = 64;
@@ -116,7 +119,15 @@ impl Block {
         Ok(id)
     }
 
-    /// Publishes the latest block. If the system refuses that, ids are unique for as long as the directory exists.
+    /// Shows that a session of this runtime has a record. Where the record is removed or cut, and this process cannot be looked
+    /// into, others know from this that it was there.
+    pub(super) fn show_recorded(&self, root: &Path, id: SessionId, runtime: ProcessKey) {
+        if let Some(published) = &self.published {
+            let _ = published.add(recorded_topic(root, runtime), &(id.get()..=id.get()));
+        }
+    }
+
+    /// Shows the block that was claimed last. Where the system refuses that, ids are unique for as long as the directory exists.
     fn publish(&mut self, root: &Path, size: u64) {
         if self.published.is_none() {
             self.published = Published::new().ok();
@@ -127,7 +138,23 @@ impl Block {
     }
 }
 
-/// The ids of one state directory, identified by its name: a directory that is deleted and made again has the same.
+/// The sessions of which a living runtime wrote a record into this directory.
+pub(super) fn recorded_by(root: &Path, runtime: ProcessKey) -> Vec<SessionId> {
+    let shown = published::shown(recorded_topic(root, runtime));
+    // Any process can show anything, also ranges without end.
+    let mut ids: Vec<_> = shown.into_iter().flatten().take(MOST_SHOWN).map(SessionId::new).collect();
+    ids.sort();
+    ids
+}
+
+/// Those of one runtime, by its process.
+fn recorded_topic(root: &Path, runtime: ProcessKey) -> Topic {
+    let root = fs::canonicalize(root).or_else(|_| std::path::absolute(root));
+    let root = root.map(|root| root.into_os_string().into_encoded_bytes()).unwrap_or_default();
+    Topic::of(&[&root[..], b"\0", runtime.to_string().as_bytes()].concat())
+}
+
+/// The ids of one state directory, by its name: what is deleted and made again has the same.
 fn topic(root: &Path) -> Topic {
     let root = fs::canonicalize(root).or_else(|_| std::path::absolute(root));
     Topic::of(root.as_deref().map_or(b"", |root| root.as_os_str().as_bytes()))
@@ -238,7 +265,7 @@ impl OlderCounter {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => return Ok(None),
         }
-        let file = File::open(path)?;
+        let file = regular_file::read(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {

@@ -10,14 +10,12 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-
 use super::FILE_MODE;
 use super::files::{OwnFile, own_files};
 use super::ids::IdRange;
 use super::text::{self, Records};
-use crate::SessionId;
 use crate::journal::DirectoryId;
+use crate::{SessionId, regular_file};
 
 /// A ledger this process is writing.
 #[derive(Debug)]
@@ -117,23 +115,14 @@ pub(super) fn path(root: &Path, first: SessionId) -> PathBuf {
 
 /// Appends a block to a ledger that this process has not open.
 pub(super) fn append(root: &Path, first: SessionId, block: &[u8]) -> io::Result<()> {
-    open(OpenOptions::new().append(true), &path(root, first))?.write_all(block)
+    regular_file::open(OpenOptions::new().append(true), &path(root, first))?.write_all(block)
 }
 
 /// The contents of a ledger.
 pub(super) fn read(root: &Path, first: SessionId) -> io::Result<Records> {
     let mut bytes = Vec::new();
-    open(OpenOptions::new().read(true), &path(root, first))?.read_to_end(&mut bytes)?;
+    regular_file::read(&path(root, first))?.read_to_end(&mut bytes)?;
     Ok(text::parse(&bytes))
-}
-
-/// Opens a ledger. Any kind of file can have its name: opening a pipe would wait for its other end.
-fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file")),
-    }
 }
 
 /// The ledger in which a session would be, by the names of the files.

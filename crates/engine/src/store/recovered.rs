@@ -1,9 +1,9 @@
 //! Records that another process removed or cut while their sessions run. The runtime writes them anew with its next
 //! block, and until then the session must be found and stopped all the same.
 //!
-//! The kernel shows the open files of registered runtimes: the descriptor of a ledger that was removed still leads to
-//! all of it. If it was cut, the processes of the runtime show which sessions run, and the claim of a name shows their
-//! numbers.
+//! Registered runtimes are asked, through the kernel: the descriptor of a ledger that was removed still leads to all of it. Of one
+//! that was cut, the processes of the runtime tell what runs, and the claim of a name which session it is. Runtimes hide their
+//! descriptors from ordinary users: there the same is told by their processes and by the numbers that they show.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use super::files::OwnFile;
 use super::names::Claimed;
 use super::record::{ProcessKey, SessionRecord, StartRecord};
 use super::runtimes::LivingRuntime;
-use super::{Store, ledger, text};
+use super::{Store, ids, ledger, text};
 use crate::{Lifetime, Limits, SessionId, TerminalSizes};
 use windlass_sys::held_files::{HeldFile, held_in};
 use windlass_sys::mark::{Fate, Mark, RuntimeTag};
@@ -37,7 +37,10 @@ impl Store {
         let mut found = Vec::new();
         // A process knows more about its own sessions than any file.
         for runtime in self.living_runtimes().into_iter().filter(|one| !one.key.is_this_process()) {
-            let held = held_in(Pid::new(runtime.key.pid), self.root()).unwrap_or_default();
+            let Ok(held) = held_in(Pid::new(runtime.key.pid), self.root()) else {
+                found.extend(self.unrecorded_and_shown(&runtime, (known, &found)));
+                continue;
+            };
             let held = held.into_iter().filter_map(|file| Some((ledger_of(&file.path)?, file)));
             let mut held: Vec<(SessionId, HeldFile)> = held.collect();
             held.sort_by_key(|(first, _)| *first);
@@ -66,11 +69,38 @@ impl Store {
 
     /// Sessions of which a living runtime has a file open: they are not over, whatever happened to their records.
     pub(super) fn held_by_living(&self) -> BTreeSet<SessionId> {
-        let files = self
-            .living_runtimes()
-            .into_iter()
-            .flat_map(|runtime| held_in(Pid::new(runtime.key.pid), self.root()).unwrap_or_default());
-        files.filter_map(|file| Some(OwnFile::parse(file.path.file_name()?.to_str()?)?.id())).collect()
+        let id = |file: HeldFile| Some(OwnFile::parse(file.path.file_name()?.to_str()?)?.id());
+        let of = |runtime: LivingRuntime| match held_in(Pid::new(runtime.key.pid), self.root()) {
+            Ok(files) => files.into_iter().filter_map(id).collect(),
+            // It hides them: each session that it recorded may have some.
+            Err(_) => ids::recorded_by(self.root(), runtime.key),
+        };
+        self.living_runtimes().into_iter().flat_map(of).collect()
+    }
+
+    /// The same where the runtime's descriptors cannot be read, as an ordinary user's: which records it wrote, it shows.
+    fn unrecorded_and_shown(
+        &self,
+        runtime: &LivingRuntime,
+        (known, found): (&[SessionRecord], &[SessionRecord]),
+    ) -> Option<SessionRecord> {
+        let mut shown = ids::recorded_by(self.root(), runtime.key);
+        shown.retain(|id| known.iter().all(|record| record.start.id != *id));
+        // With nothing missing, no process is looked at.
+        if shown.is_empty() {
+            return None;
+        }
+        let record = self.unrecorded(runtime, shown.first().copied(), (known, found))?;
+        let id = record.start.id;
+        // The record of a session that has just begun may have been written after all were read.
+        let is_gone = || self.load_record(id).is_err_and(|failure| failure.may_be_replaced());
+        if !shown.contains(&id) || !is_gone() {
+            return None;
+        }
+        let path = ledger::path(self.root(), id);
+        let why =
+            format!("the record {} was removed, cut or replaced while its session runs", path.display());
+        Some(with_reason(record, &why))
     }
 
     /// The session of a runtime that no record describes, as its processes show it. `None` if the runtime has several

@@ -22,6 +22,15 @@ impl LoadRecord {
         }
     }
 
+    /// Whether a session may run all the same, whose record was removed or cut, or has something else in its place.
+    pub(super) fn may_be_replaced(&self) -> bool {
+        match self {
+            Self::NotFound { .. } | Self::Damaged { .. } => true,
+            Self::Read { source, .. } => source.kind() == io::ErrorKind::InvalidData,
+            Self::UnknownVersion { .. } | Self::NotRecorded { .. } => false,
+        }
+    }
+
     /// A way to read it, if there is one.
     pub fn remedy(&self) -> Option<String> {
         match self {
@@ -74,7 +83,7 @@ fn of(path: &Path, error: &io::Error) -> Option<String> {
             "the disk failed: `dmesg` says more; move {shown} away, or set WINDLASS_STATE_DIR to a directory on another disk"
         )),
         (_, io::ErrorKind::PermissionDenied) => Some(for_permission(path)),
-        // The file is of another kind (`ledger::open`).
+        // Of a file that is something else (`regular_file::open`).
         (None, io::ErrorKind::InvalidData) | (Some(Errno::NXIO | Errno::LOOP), _) => {
             Some(format!("remove {shown}, or move it away"))
         }

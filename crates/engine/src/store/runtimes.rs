@@ -23,6 +23,7 @@ use std::time::{Duration, SystemTime};
 
 use super::record::{PidScope, Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, Store};
+use crate::regular_file;
 use windlass_sys::mark::RuntimeTag;
 
 /// The directory of the registrations in the state directory.
@@ -137,7 +138,9 @@ impl Registration {
     }
 
     fn create(&self) -> io::Result<()> {
-        OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&self.path).map(drop)
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(FILE_MODE);
+        regular_file::open(&mut options, &self.path).map(drop)
     }
 
     /// Tries again until it is in place or not needed any more. Of several tasks that do so at the same time only one

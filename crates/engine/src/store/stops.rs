@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use super::files::OwnFile;
 use super::{FILE_MODE, Store};
-use crate::SessionId;
+use crate::{SessionId, regular_file};
 
 /// A request, until it is dropped.
 #[derive(Debug)]
@@ -41,7 +41,10 @@ impl Store {
     /// Announces that a session of another process is about to be ended on purpose.
     pub fn request_stop(&self, id: SessionId) -> io::Result<StopRequest> {
         let path = self.root.join(OwnFile::StopRequest(id).to_string());
-        OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path)?;
+        regular_file::open(
+            OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE),
+            &path,
+        )?;
         Ok(StopRequest { path })
     }
 
