@@ -1,6 +1,6 @@
 //! The settings in force, and the context that agents get at the beginning.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
