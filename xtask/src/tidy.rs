@@ -12,7 +12,9 @@ mod workspace;
 use anyhow::{Result, bail};
 
 use self::finding::Finding;
-use self::rules::{attributes, banned, dependencies, documents, glossary, layout, names, rooms, timers};
+use self::rules::{
+    attributes, banned, comments, dependencies, documents, glossary, layout, names, rooms, timers,
+};
 use self::source::Source;
 use self::workspace::Workspace;
 use crate::command;
@@ -25,6 +27,7 @@ const SOURCE_RULES: &[fn(&Source<'_>) -> Vec<Finding>] = &[
     layout::functions_are_short,
     names::say_something,
     banned::words,
+    comments::name_the_actor,
     timers::are_explained,
     attributes::give_reasons,
 ];

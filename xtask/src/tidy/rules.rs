@@ -2,6 +2,7 @@
 
 pub(crate) mod attributes;
 pub(crate) mod banned;
+pub(crate) mod comments;
 pub(crate) mod dependencies;
 pub(crate) mod documents;
 pub(crate) mod glossary;

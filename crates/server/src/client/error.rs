@@ -32,7 +32,7 @@ pub enum ClientError {
         /// Where it was tried.
         endpoint: String,
     },
-    /// Somebody is there and lets nobody in without the right token.
+    /// The server rejects clients without the right token.
     #[error("{endpoint} asks for a token, and {}", if *.shown { "not for this one" } else { "none was given" })]
     Token {
         /// The address.

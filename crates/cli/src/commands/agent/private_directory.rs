@@ -73,7 +73,7 @@ fn locked(path: &Path) -> Option<File> {
 fn remove_abandoned(all: &Path) {
     for entry in all.read_dir().into_iter().flatten().flatten() {
         if let Some(_held) = locked(&entry.path()) {
-            // One that cannot be removed is in nobody's way.
+            // A directory that cannot be removed disturbs no later start: names are random.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

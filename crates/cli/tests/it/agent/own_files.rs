@@ -193,7 +193,7 @@ fn each_start_has_an_empty_directory_of_its_own_for_programs_of_a_project_that_i
 
 const SECRET: &str = "PASSWORD=hidden-from-the-model";
 
-/// A trusted project with a file that nobody may read.
+/// A trusted project with a file that the rules hide.
 fn trusted(turns: usize) -> Stage {
     let script = "ln -sf .env AGENTS.md";
     let mut all = vec![always(exec(script)), always(say("done"))];
