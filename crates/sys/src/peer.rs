@@ -234,8 +234,26 @@ pub fn sandboxed_holder_of_socket(inode: u64) -> Holder {
         // It was on its way a moment ago.
         Some(pid) if Commands::now().confined.contains(&pid) => Holder::Confined,
         Some(_) => Holder::Unconfined,
+        // A process of this user that hides its descriptors, such as a client of Windlass, may be the holder. Root sees them all.
+        None if processes().any(|pid| !commands.confined.contains(&pid) && hides_descriptors(pid)) => {
+            Holder::Unknown
+        }
         None => Holder::PerhapsConfined,
     }
+}
+
+/// Whether a process of this user does not let this process read its descriptors.
+fn hides_descriptors(pid: Pid) -> bool {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
+    descriptors.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+        && user_of(pid) == Some(rustix::process::geteuid().as_raw())
+}
+
+/// The effective user of a process. The owner of its directory in `/proc` is root while it hides itself.
+fn user_of(pid: Pid) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether a command that Windlass confined can connect to ports of this network.
