@@ -109,7 +109,7 @@ impl Post {
             match watch_until_dead(current, &mut relieved).await {
                 WatchOutcome::Relieved(guardian) => return collect(guardian).await,
                 WatchOutcome::Dead => {
-                    self.missing.set(Some("it was killed, and is being replaced".to_owned()))
+                    self.missing.set(Some("it was killed, and is being replaced".to_owned()));
                 }
             }
             if began.elapsed() >= STEADY {

@@ -114,7 +114,7 @@ impl Numbers {
                 WordPiece::Text(part) => text.push_str(part),
                 WordPiece::Unknown(_, ExpansionOrigin::Number) => text.push(NUMBER),
                 WordPiece::Unknown(_, ExpansionOrigin::Variable(name)) if self.holds(name) => {
-                    text.push(VARIABLE)
+                    text.push(VARIABLE);
                 }
                 WordPiece::Unknown(..) => return false,
             }

@@ -206,7 +206,7 @@ fn extend(last: &mut JournalPiece, piece: JournalPiece) {
             bytes.extend_from_slice(&more);
         }
         (JournalPiece::Dropped { span }, JournalPiece::Dropped { span: next }) => {
-            *span = Span::new(span.from(), next.to())
+            *span = Span::new(span.from(), next.to());
         }
         _ => {}
     }

@@ -274,7 +274,7 @@ fn joined(pieces: Vec<JournalPiece>) -> Vec<PendingOutput> {
                 last.to = to;
             }
             (JournalPiece::Bytes { stream, bytes, .. }, _) => {
-                parts.push(PendingOutput { to, stream, bytes, dropped: 0 })
+                parts.push(PendingOutput { to, stream, bytes, dropped: 0 });
             }
             // The stream of dropped bytes is not known any more.
             (gone, last) => {

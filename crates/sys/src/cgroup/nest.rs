@@ -247,7 +247,7 @@ fn add_twig(
     match groups.iter_mut().find(|group| group.directory == directory) {
         Some(group) => group.controllers.push(controller),
         None => {
-            groups.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] })
+            groups.push(HierarchyGroup { version: place.version, directory, controllers: vec![controller] });
         }
     }
     Ok(())

@@ -40,7 +40,7 @@ impl Printed {
     pub(super) fn take(&mut self, part: &OutputPart<'_>) -> Result<ReaderDemand> {
         match part {
             OutputPart::Text(view) if matches!(self.chooser, Chooser::Everything) => {
-                self.print(view.text())?
+                self.print(view.text())?;
             }
             OutputPart::Text(view) => {
                 self.chooser.feed(view);

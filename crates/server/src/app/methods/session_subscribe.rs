@@ -81,7 +81,7 @@ impl Follower {
             }
             Delivery::Piece(JournalPiece::Dropped { span }) => self.tell_dropped(span, None),
             Delivery::Piece(JournalPiece::Unreadable { span, reason }) => {
-                self.tell_dropped(span, Some(reason))
+                self.tell_dropped(span, Some(reason));
             }
             // Subscriptions have no cap.
             Delivery::Capped { .. } => {}
